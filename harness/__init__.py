@@ -1,0 +1,1 @@
+"""What both lines of research stand on: engines, caches, folders, fingerprints, statistics."""

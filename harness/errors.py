@@ -1,0 +1,19 @@
+"""Mistakes that a user can mend, and the words that help to mend them."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(ValueError):
+    """A mistake in what the user gave: one line that says what is wrong, where, and what to do.
+
+    Entry points print it without a traceback and exit with code 2. Internal invariants are
+    asserts, never this.
+    """
+
+
+def one_of(valid: Iterable[str], given: str) -> str:
+    """A hint for a wrong name: the nearest valid one, or all of them where none is near."""
+    names = sorted(valid)
+    near = get_close_matches(given, names, n=1, cutoff=0.5)
+    return f"did you mean '{near[0]}'?" if near else f"choose one of: {', '.join(names)}"

@@ -1,0 +1,225 @@
+"""A question with its verified answer, its wrong values and the tool that could answer it.
+
+One row of a benchmark's ``questions.jsonl``::
+
+    {"id": "q10-1", "question": "Who directed Alien?", "gold": "Ridley Scott",
+     "near": "James Cameron", "far": "Georges Melies", "kind": "person",
+     "family": "creator_role", "chain": "10", "fold": "A", "review": "pass",
+     "source": "starter", "aliases": ["Sir Ridley Scott"],
+     "tool": {"schema": {"name": "film_credits", "description": "...", "parameters": {...}},
+              "arguments": {"title": "Alien", "role": "director"}, "source": "starter"}}
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError, one_of
+from harness.hashing import digest_of
+
+KINDS = (
+    "person", "date", "place", "year", "organization", "timezone", "other_string", "work", "number",
+)  # fmt: skip
+FAMILIES = ("genealogy", "free_form", "birth_death_date", "creator_role", "birth_death_place")
+FOLDS = ("A", "B")
+REVIEWS = ("pass", "repair", "exclude")
+
+# A dot would turn 10.1 into a float on the command line, a comma would split a list there.
+QUESTION_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+REQUIRED = ("id", "question", "gold", "near", "kind", "family", "chain", "fold", "tool")
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool's JSON schema ({name, description, parameters}) and the call that gives the gold.
+
+    ``source`` says where the schema comes from: the source benchmark itself, or made by us.
+    """
+
+    schema: Mapping[str, Any]
+    arguments: Mapping[str, Any]
+    source: str
+
+    @property
+    def name(self) -> str:
+        """The function name that the schema declares."""
+        return str(self.schema["name"])
+
+
+@dataclass(frozen=True)
+class Question:
+    """A factual question; see the module's example row. ``far`` is None where none is known."""
+
+    id: str
+    text: str
+    gold: str
+    near: str
+    far: str | None
+    kind: str
+    family: str
+    chain: str
+    fold: str
+    tool: ToolCall
+    review: str = "pass"
+    source: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Questions in canonical order, and what their manifest records.
+
+    ``digest`` identifies every field of every question; it is part of an arm's fingerprint.
+    """
+
+    name: str
+    questions: tuple[Question, ...]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """sha256 over all questions, independent of where the file lies."""
+        return digest_of([to_row(question) for question in self.questions])
+
+
+def to_row(question: Question) -> dict[str, Any]:
+    """The JSON object of a question, as in the module's example."""
+    row = asdict(question)
+    row["question"] = row.pop("text")
+    return row
+
+
+def same_value(first: str, second: str) -> bool:
+    """Whether two values are one after folding case, accents, punctuation and white space."""
+    return _folded(first) == _folded(second)
+
+
+def _folded(value: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", value).casefold()
+    kept = "".join(c for c in decomposed if not unicodedata.combining(c))
+    return " ".join(re.sub(r"[\W_]+", " ", kept).split()) or value
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows of a JSONL file with their line numbers; blank lines are passed over.
+
+    Raises UserError, naming file and row, for a missing file, wrong encoding or bad JSON.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield number, _json_object(line, f"{path} row {number}")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 ({error.reason}): save it as UTF-8") from error
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}: check benchmark.path") from error
+
+
+def _json_object(line: str, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(f"{where}: not valid JSON ({error}): mend or remove the row") from error
+    if not isinstance(row, dict):
+        raise UserError(f"{where}: a JSON object is needed, not {type(row).__name__}")
+    return row
+
+
+def question_from_row(row: Mapping[str, Any], where: str) -> Question:
+    """Validates one row; ``where`` (file and row) opens every error message."""
+    for name in REQUIRED:
+        if name not in row or row[name] in (None, ""):
+            raise UserError(f"{where}: field '{name}' is missing: add it or remove the row")
+    for name in ("id", "question", "gold", "near", "kind", "family", "chain", "fold"):
+        _text(row, name, where)
+    return Question(
+        id=row["id"],
+        text=row["question"],
+        gold=row["gold"],
+        near=row["near"],
+        far=_text(row, "far", where) if row.get("far") is not None else None,
+        kind=row["kind"],
+        family=row["family"],
+        chain=row["chain"],
+        fold=row["fold"],
+        tool=_tool_from_row(row["tool"], where),
+        review=row.get("review", "pass"),
+        source=row.get("source", ""),
+        aliases=tuple(row.get("aliases", ())),
+    )
+
+
+def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row[name]
+    if not isinstance(value, str) or not value.strip():
+        raise UserError(f"{where}: field '{name}' must be a non-empty text, not {value!r}")
+    return value
+
+
+def _tool_from_row(tool: Any, where: str) -> ToolCall:
+    schema = tool.get("schema") if isinstance(tool, dict) else None
+    if not (
+        isinstance(schema, dict)
+        and isinstance(schema.get("name"), str)
+        and isinstance(schema.get("parameters"), dict)
+        and isinstance(tool.get("arguments"), dict)
+    ):
+        raise UserError(
+            f"{where}: field 'tool' must hold schema {{name, description, parameters}}"
+            " and arguments {...}"
+        )
+    return ToolCall(schema, tool["arguments"], str(tool.get("source", "")))
+
+
+def check_questions(questions: Sequence[Question], wheres: Iterable[str]) -> None:
+    """Raises UserError for the first row that no arm could be run on honestly.
+
+    Checked: id form and uniqueness, known kind, family, fold and review, wrong values that
+    differ from the gold and from each other, and that there is any row at all.
+    """
+    seen: dict[str, str] = {}
+    for question, where in zip(questions, wheres, strict=True):
+        _check_names(question, where)
+        if question.id in seen:
+            raise UserError(f"{where}: id '{question.id}' stands already in {seen[question.id]}")
+        seen[question.id] = where
+        _check_values(question, where)
+
+
+def _check_names(question: Question, where: str) -> None:
+    if not QUESTION_ID.fullmatch(question.id):
+        raise UserError(f"{where}: id '{question.id}' must be a letter, then letters, digits, - _")
+    for name, valid in (("kind", KINDS), ("family", FAMILIES), ("fold", FOLDS)):
+        given = getattr(question, name)
+        if given not in valid:
+            raise UserError(f"{where}: unknown {name} '{given}': {one_of(valid, given)}")
+    if question.review not in REVIEWS:
+        raise UserError(f"{where}: unknown review '{question.review}': use {', '.join(REVIEWS)}")
+
+
+def _check_values(question: Question, where: str) -> None:
+    if same_value(question.near, question.gold):
+        raise UserError(f"{where}: near '{question.near}' equals the gold: give a wrong value")
+    if question.far is None:
+        return
+    for name in ("gold", "near"):
+        if same_value(question.far, getattr(question, name)):
+            raise UserError(f"{where}: far '{question.far}' equals the {name}: give another value")
+
+
+def load_rows(path: Path) -> tuple[Question, ...]:
+    """Reads and checks a ``questions.jsonl`` of our own shape."""
+    rows = list(read_jsonl(path))
+    if not rows:
+        raise UserError(f"{path} holds no question: check benchmark.path")
+    wheres = [f"{path} row {number}" for number, _ in rows]
+    questions = tuple(
+        question_from_row(row, where) for (_, row), where in zip(rows, wheres, strict=True)
+    )
+    check_questions(questions, wheres)
+    return questions

@@ -1,0 +1,1 @@
+"""Text in, scored row out: extraction, matching, abstention, outcome."""
