@@ -1,0 +1,1 @@
+"""From factual questions to a benchmark: screening, wrong values, checks, review, folds."""
