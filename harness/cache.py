@@ -1,0 +1,97 @@
+"""The generation cache: every completion ever made, committed as it arrives.
+
+SQLite in WAL mode, so that several processes can share one file. The key covers the request,
+the weights, the adapter and the engine's own semantics: engines never read each other's rows.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from harness.completions import Completion, Request, from_row, to_row
+from harness.errors import UserError
+from harness.files import disk_errors
+from harness.hashing import digest_of
+
+WAIT_S = 120.0  # how long one process waits for another one's commit
+CHUNK = 500  # keys a query; SQLite bounds the number of variables
+
+
+class GenerationCache:
+    """Completions by key. Failed requests are never stored, so that they are tried again."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens or makes the file; raises UserError where it is something else."""
+        self.path = path
+        with disk_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with self._errors():
+            self._db = sqlite3.connect(path, timeout=WAIT_S)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, row TEXT NOT NULL)"
+            )
+            self._db.commit()
+
+    def __enter__(self) -> Self:
+        """The cache itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes the file."""
+        self._db.close()
+
+    def get(self, keys: Sequence[str]) -> dict[str, Completion]:
+        """The completions that are there, by key."""
+        found: dict[str, Completion] = {}
+        with self._errors():
+            for start in range(0, len(keys), CHUNK):
+                chunk = keys[start : start + CHUNK]
+                marks = ",".join("?" * len(chunk))
+                query = f"SELECT key, row FROM completions WHERE key IN ({marks})"  # noqa: S608
+                for key, row in self._db.execute(query, chunk):
+                    found[key] = from_row(json.loads(row))
+        return found
+
+    def put(self, completions: Iterable[tuple[str, Completion]]) -> None:
+        """Stores a group in one transaction: all of a batch or nothing of it."""
+        rows = [
+            (key, json.dumps(to_row(completion), ensure_ascii=False))
+            for key, completion in completions
+            if completion.finish != "error"
+        ]
+        with self._errors(), self._db:
+            self._db.executemany("INSERT OR IGNORE INTO completions VALUES (?, ?)", rows)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, ValueError, KeyError) as error:
+            raise UserError(_explain(self.path, error)) from error
+
+
+def _explain(path: Path, error: Exception) -> str:
+    text = str(error)
+    if "full" in text:
+        return f"{path}: no room left on the disk: free some and run the same command again"
+    if "locked" in text:
+        return f"{path} is held by another process for over {WAIT_S:.0f} s: end it or wait"
+    if "readonly" in text or "unable to open" in text:
+        return f"{path} cannot be written ({text}): set paths.cache to a folder of yours"
+    return f"{path} is not a generation cache ({text}): move it away or set paths.cache"
+
+
+def cache_key(request: Request, weights: str, engine: Mapping[str, Any]) -> str:
+    """The key of a request's completion under given weights and engine semantics."""
+    return digest_of({"request": request.digest, "weights": weights, "engine": dict(engine)})

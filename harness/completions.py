@@ -1,0 +1,93 @@
+"""What is asked of an engine and what it gives back."""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from harness.hashing import digest_of
+
+Status = Literal["ok", "truncated", "empty", "error"]
+Finish = Literal["stop", "length", "error"]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How text is drawn: greedy where ``temperature`` is 0, else from softmax(logits / T)."""
+
+    name: str
+    temperature: float
+    max_new_tokens: int
+
+
+@dataclass(frozen=True)
+class Request:
+    """One prompt with everything that decides its text, save the model and the engine.
+
+    ``stop`` strings end the text and are cut from it. ``seed`` is 0 under greedy decoding, so
+    that equal prompts stay equal requests.
+    """
+
+    messages: tuple[Message, ...]
+    decoding: Decoding
+    stop: tuple[str, ...] = ()
+    seed: int = 0
+
+    @cached_property
+    def digest(self) -> str:
+        """Identity of the request, the same on every machine."""
+        content = asdict(self)
+        del content["decoding"]["name"]
+        return digest_of(content)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A model's reply: raw text, why it ended, and its cost in tokens."""
+
+    text: str
+    finish: Finish
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    error: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """What the row is worth: errors and cut texts are counted, never scored as wrong."""
+        if self.finish == "error":
+            return "error"
+        if self.finish == "length" or _thought_is_open(self.text):
+            return "truncated"
+        return "ok" if self.text.strip() else "empty"
+
+
+def _thought_is_open(text: str) -> bool:
+    return text.rfind("<think>") > text.rfind("</think>")
+
+
+def failed(reason: str) -> Completion:
+    """The completion of a request that the engine could not serve."""
+    return Completion(text="", finish="error", error=reason)
+
+
+def to_row(completion: Completion) -> dict[str, Any]:
+    """A completion as a JSON object; its status stands beside the finish reason."""
+    return {**asdict(completion), "status": completion.status}
+
+
+def from_row(row: dict[str, Any]) -> Completion:
+    """Reads what ``to_row`` wrote; raises KeyError or TypeError where the shape is another."""
+    return Completion(
+        text=row["text"],
+        finish=row["finish"],
+        prompt_tokens=row["prompt_tokens"],
+        completion_tokens=row["completion_tokens"],
+        error=row["error"],
+    )

@@ -1,0 +1,60 @@
+"""From a composed Hydra config to frozen dataclasses, with errors that a user can act on."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationKeyError, MissingMandatoryValue, OmegaConfBaseException
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from harness.errors import UserError
+
+Settings = TypeVar("Settings")
+
+STRICT = ConfigDict(strict=True, extra="forbid")
+
+
+def resolve(config: DictConfig) -> dict[str, Any]:
+    """A plain container with every interpolation resolved; a missing value is a UserError."""
+    try:
+        container = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except MissingMandatoryValue as error:
+        raise UserError(f"{error.full_key} has no value: set it, as in {error.full_key}=...") from (
+            error
+        )
+    except InterpolationKeyError as error:
+        raise UserError(f"{error.full_key} refers to a key that is not there: set it") from error
+    except OmegaConfBaseException as error:
+        raise UserError(f"config: {str(error).splitlines()[0]}") from error
+    assert isinstance(container, dict)
+    return {str(key): value for key, value in container.items()}
+
+
+def parse(settings: type[Settings], container: Mapping[str, Any]) -> Settings:
+    """Builds a frozen dataclass (and those nested in it) from a plain container.
+
+    Strict: no text is taken for a number or a list. Raises UserError naming the first wrong key.
+    """
+    adapter = TypeAdapter(settings, config=None if _has_config(settings) else STRICT)
+    try:
+        return adapter.validate_json(json.dumps(dict(container)))
+    except ValidationError as error:
+        raise UserError(_explain(error)) from error
+
+
+def _has_config(settings: type[Any]) -> bool:
+    return hasattr(settings, "__pydantic_config__")
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    given = first["input"]
+    if first["type"] == "missing":
+        return f"{key} has no value: set it, as in {key}=..."
+    if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return f"{key} is not a setting: remove it"
+    if first["type"] in ("tuple_type", "list_type") and isinstance(given, str):
+        return f"{key}={given} is a text where a list is needed: write '{key}=[{given}]'"
+    return f"{key}={given!r} does not fit: {first['msg'][0].lower()}{first['msg'][1:]}"
