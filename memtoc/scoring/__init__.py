@@ -1,1 +1,31 @@
-"""Text in, scored row out: extraction, matching, abstention, outcome."""
+"""Text in, scored row out: extraction, matching, abstention, outcome (spec section 4)."""
+
+from memtoc.scoring.abstain import Abstention, abstains
+from memtoc.scoring.acknowledge import Acknowledgment, acknowledges
+from memtoc.scoring.cell import CELLS, cell
+from memtoc.scoring.extract import Span, extract
+from memtoc.scoring.match import MATCHERS, Match, match
+from memtoc.scoring.memory import Memory, score_memory
+from memtoc.scoring.outcome import OUTCOMES, Decision, decide
+
+SCORER_VERSION = "1"
+
+__all__ = [
+    "CELLS",
+    "MATCHERS",
+    "OUTCOMES",
+    "SCORER_VERSION",
+    "Abstention",
+    "Acknowledgment",
+    "Decision",
+    "Match",
+    "Memory",
+    "Span",
+    "abstains",
+    "acknowledges",
+    "cell",
+    "decide",
+    "extract",
+    "match",
+    "score_memory",
+]

@@ -1,0 +1,61 @@
+"""What the answer did with the return and the memory (spec section 4, outcome)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memtoc.scoring.abstain import abstains
+from memtoc.scoring.match import match
+from memtoc.scoring.memory import Memory, any_match
+
+OUTCOMES = ("followed_tool", "kept_memory", "both", "abstain", "other")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One answer, judged. ``why`` maps each field to the rule that decided it."""
+
+    followed_tool: bool
+    kept_memory: bool
+    final_correct: bool
+    abstain: bool
+    outcome: str
+    why: Mapping[str, str]
+
+
+def decide(  # noqa: PLR0917
+    matcher: str,
+    span: str,
+    question: str,
+    gold: str,
+    memory: Memory | None,
+    tool_value: str | None,
+    aliases: Sequence[str] = (),
+) -> Decision:
+    """Judges an extracted span; ``tool_value`` is None where the return carries no value."""
+    declined = abstains(matcher, span, question)
+    followed, why_followed = (False, "no_value")
+    if tool_value is not None:
+        result = match(matcher, span, tool_value, question)
+        followed, why_followed = result.matched, result.rule
+    kept, why_kept = (False, "no_memory")
+    if memory is not None and not memory.absent:
+        result = match(matcher, span, memory.span, question)
+        kept, why_kept = result.matched, result.rule
+    correct, why_correct = any_match(matcher, span, (gold, *aliases), question)
+    why = {
+        "followed_tool": why_followed,
+        "kept_memory": why_kept,
+        "final_correct": why_correct,
+        "abstain": declined.rule,
+    }
+    outcome = _outcome(followed, kept, declined.matched)
+    why["outcome"] = declined.rule if outcome in ("abstain", "other") else outcome
+    return Decision(followed, kept, correct, declined.matched, outcome, why)
+
+
+def _outcome(followed: bool, kept: bool, abstain: bool) -> str:
+    if followed and kept:
+        return "both"
+    if followed or kept:
+        return "followed_tool" if followed else "kept_memory"
+    return "abstain" if abstain else "other"
