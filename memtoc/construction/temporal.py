@@ -1,0 +1,205 @@
+"""Wrong dates, years and time zones, drawn in the gold's own format from (seed, key) alone.
+
+The parser here also decides whether a gold is a date at all, so that every gold of kind date can
+be shifted. Distances are those of the paper: a near date lies 15 to 1,500 days away, a near year
+1 to 15; a far date 18,000 to 110,000 days, a far year 80 to 400.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from harness.seeds import generator
+
+NEAR_DAYS, FAR_DAYS = (15, 1_500), (18_000, 110_000)
+NEAR_YEARS, FAR_YEARS = (1, 15), (80, 400)
+# Two dates that are written by their month alone differ once they are this far apart.
+MONTH_DAYS = 31
+FIRST_YEAR = 1000
+# A year of one or two digits reads as of another century.
+FIRST_DATE = date(100, 1, 1)
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+_MONTH = rf"(?P<month>{'|'.join(MONTHS)}|(?:{'|'.join(name[:3] for name in MONTHS)})\.?)"
+_DAY = r"(?P<day>\d{1,2})(?P<suffix>st|nd|rd|th)?"
+_YEAR = r"(?P<year>\d{3,4})"
+_FORMATS = {
+    "iso": r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})",
+    "day_month_year": rf"{_DAY} {_MONTH}(?P<comma>,?) {_YEAR}",
+    "month_day_year": rf"{_MONTH} {_DAY}(?P<comma>,?) {_YEAR}",
+    "month_year": rf"{_MONTH}(?P<comma>,?) {_YEAR}",
+}
+_PARSERS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _FORMATS.items()}
+_AREAS = "Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific"
+TIMEZONE = re.compile(rf"(?P<area>{_AREAS})/(?P<city>[A-Z][A-Za-z]+(?:[ _/-][A-Za-z]+)*)")
+YEAR = re.compile(r"1\d{3}|20\d{2}")
+
+
+@dataclass(frozen=True)
+class WrittenDate:
+    """A date and how it is written; ``value`` is the 15th where only a month is written."""
+
+    value: date
+    form: str
+    short: bool = False
+    dot: bool = False
+    lower: bool = False
+    padded: bool = False
+    ordinal: bool = False
+    comma: bool = False
+
+    def __str__(self) -> str:
+        if self.form == "iso":
+            return self.value.isoformat()
+        month, comma = self._month(), "," if self.comma else ""
+        if self.form == "month_year":
+            return f"{month}{comma} {self.value.year}"
+        if self.form == "day_month_year":
+            return f"{self._day()} {month}{comma} {self.value.year}"
+        return f"{month} {self._day()}{comma} {self.value.year}"
+
+    def _month(self) -> str:
+        name = MONTHS[self.value.month - 1]
+        if self.short:
+            name = name[:3] + ("." if self.dot and name != "May" else "")
+        return name.lower() if self.lower else name
+
+    def _day(self) -> str:
+        day = f"{self.value.day:02d}" if self.padded else str(self.value.day)
+        return day + (_ordinal_suffix(self.value.day) if self.ordinal else "")
+
+
+def _ordinal_suffix(day: int) -> str:
+    if 11 <= day <= 13:
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+
+
+def parse_date(text: str) -> WrittenDate | None:
+    """A whole text that is one real calendar date, or one month of a year; else None."""
+    for form, parser in _PARSERS.items():
+        if found := parser.fullmatch(text.strip()):
+            return _written(form, found.groupdict())
+    return None
+
+
+def _written(form: str, part: dict[str, str | None]) -> WrittenDate | None:
+    month, day = part["month"] or "", part.get("day")
+    number = int(month) if form == "iso" else _month_number(month)
+    try:
+        value = date(int(part["year"] or 0), number, int(day) if day else 15)
+    except ValueError:
+        return None
+    return WrittenDate(
+        value,
+        form,
+        short=form != "iso" and len(month.rstrip(".")) == 3 and month.lower() != "may",
+        dot=month.endswith("."),
+        lower=month.islower(),
+        padded=bool(day) and str(day).startswith("0"),
+        ordinal=bool(part.get("suffix")),
+        comma=bool(part.get("comma")),
+    )
+
+
+def _month_number(name: str) -> int:
+    return next(
+        number
+        for number, month in enumerate(MONTHS, start=1)
+        if month.lower().startswith(name.lower().rstrip("."))
+    )
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A near and a far wrong value; None where no value of the gold's kind lies far enough."""
+
+    near: str | None
+    far: str | None
+
+
+def temporal_pair(gold: str, kind: str, seed: int, key: str, last_year: int) -> Pair:
+    """Wrong values for a gold of kind date, year or timezone.
+
+    ``key`` identifies the question, ``last_year`` is the last year that is not the future. The
+    near and the far value come from generators of their own.
+    """
+    near, far = (generator(seed, f"distractor {distance}", key) for distance in ("near", "far"))
+    if kind == "timezone":
+        return Pair(_other_zone(gold, near, True), _other_zone(gold, far, False))
+    if kind == "year":
+        years = (FIRST_YEAR, last_year)
+        return Pair(
+            _other_year(gold, near, NEAR_YEARS, years), _other_year(gold, far, FAR_YEARS, years)
+        )
+    written = parse_date(gold)
+    if written is None:
+        return Pair(None, None)
+    last = date(last_year, 12, 31)
+    return Pair(
+        _other_date(written, near, NEAR_DAYS, last), _other_date(written, far, FAR_DAYS, last)
+    )
+
+
+def _other_date(gold: WrittenDate, draw: Random, days: tuple[int, int], last: date) -> str | None:
+    least = max(days[0], MONTH_DAYS) if gold.form == "month_year" else days[0]
+    shift = _shift(draw, (least, days[1]), (FIRST_DATE - gold.value).days, (last - gold.value).days)
+    if shift is None:
+        return None
+    return str(replace(gold, value=gold.value + timedelta(days=shift)))
+
+
+def _other_year(
+    gold: str, draw: Random, distance: tuple[int, int], years: tuple[int, int]
+) -> str | None:
+    value = int(gold)
+    shift = _shift(draw, distance, years[0] - value, years[1] - value)
+    return None if shift is None else str(value + shift)
+
+
+def _shift(draw: Random, distance: tuple[int, int], lowest: int, highest: int) -> int | None:
+    """A shift of either sign by a distance, uniform over those within [lowest, highest]."""
+    back = range(max(-distance[1], lowest), min(-distance[0], highest) + 1)
+    forth = range(max(distance[0], lowest), min(distance[1], highest) + 1)
+    if not (back or forth):
+        return None
+    place = draw.randrange(len(back) + len(forth))
+    return back[place] if place < len(back) else forth[place - len(back)]
+
+
+@cache
+def _zones() -> dict[str, dict[str, float]]:
+    """Area -> city -> hours from UTC in standard time."""
+    path = Path(__file__).with_name("timezones.json")
+    loaded: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8"))
+    return loaded
+
+
+def _other_zone(gold: str, draw: Random, same_area: bool) -> str | None:
+    """Another zone that shows another time than the gold's, where the gold's time is known."""
+    found = TIMEZONE.fullmatch(gold)
+    if found is None:
+        return None
+    area, city = found["area"], found["city"].replace(" ", "_")
+    offset = _zones().get(area, {}).get(city)
+    zones = sorted(_candidates(area, city, offset, same_area))
+    if not zones:
+        return None
+    chosen = draw.choice(zones)
+    return chosen.replace("_", " ") if " " in gold else chosen
+
+
+def _candidates(area: str, city: str, offset: float | None, same_area: bool) -> Iterator[str]:
+    for other, cities in _zones().items():
+        if (other == area) is same_area:
+            for name, hours in cities.items():
+                if hours != offset and name != city:
+                    yield f"{other}/{name}"
