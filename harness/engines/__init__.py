@@ -1,0 +1,14 @@
+"""Engines: what turns requests into completions. One a file, each with its settings."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.engines.base import Engine
+from harness.engines.hf import HfSpec
+from harness.engines.mock import MockSpec
+from harness.engines.replay import ReplaySpec
+
+EngineSpec = Annotated[HfSpec | MockSpec | ReplaySpec, Field(discriminator="kind")]
+
+__all__ = ["Engine", "EngineSpec", "HfSpec", "MockSpec", "ReplaySpec"]

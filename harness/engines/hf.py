@@ -1,0 +1,273 @@
+"""The transformers engine: batches sorted by length, on a CPU or one GPU."""
+
+import gc
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from harness.completions import Completion, Request, failed
+from harness.errors import UserError
+from harness.models import Checkpoint, ModelSpec
+from harness.rendering import Renderer
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_ROWS = 64
+
+
+@dataclass(frozen=True)
+class HfSpec:
+    """``batch_tokens`` bounds rows x padded prompt length; ``device`` is cpu, cuda or auto.
+
+    ``dtype`` auto is bfloat16 where the GPU or the CPU computes in it, else float32.
+    """
+
+    name: str
+    kind: Literal["hf"]
+    dtype: Literal["auto", "bfloat16", "float32"]
+    batch_tokens: int
+    device: str
+
+    reads_weights: ClassVar[bool] = True
+
+    def identity(self) -> dict[str, Any]:
+        """Kind and precision."""
+        return {"kind": self.kind, "dtype": self.precision()}
+
+    def version(self) -> str:
+        """Of both libraries that compute."""
+        return f"transformers {version('transformers')}, torch {version('torch')}"
+
+    def precision(self) -> str:
+        """The precision in words of torch, found without importing it."""
+        if self.dtype != "auto":
+            return self.dtype
+        gpu = self.device.startswith("cuda") or (self.device == "auto" and _gpu_is_there())
+        return "bfloat16" if gpu or _cpu_has_bfloat16() else "float32"
+
+    def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "HfEngine":
+        """Loads the weights."""
+        assert checkpoint is not None
+        return HfEngine(self, model, checkpoint)
+
+
+def _gpu_is_there() -> bool:
+    return Path("/dev/nvidia0").exists()
+
+
+def _cpu_has_bfloat16() -> bool:
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+class HfEngine:
+    """A loaded model."""
+
+    def __init__(self, spec: HfSpec, model: ModelSpec, checkpoint: Checkpoint) -> None:
+        """Reads tokenizer and weights; raises UserError where transformers cannot."""
+        import torch
+
+        self.spec = spec
+        self.renderer = Renderer(model, checkpoint.folder)
+        self.device = _device(spec.device)
+        self.model = _load(model, checkpoint.folder, getattr(torch, spec.precision()), self.device)
+        self.stop_ids = _stop_ids(self.model, self.renderer.tokenizer)
+
+    def run(
+        self, requests: Sequence[Request], missing: Collection[int]
+    ) -> Iterator[Mapping[int, Completion]]:
+        """One batch of the plan after another, without the rows that are there already."""
+        prompts = [self.renderer.token_ids(request.messages) for request in requests]
+        fits = [i for i in range(len(requests)) if self._fits(prompts[i], requests[i])]
+        for index in sorted(set(missing).difference(fits)):
+            yield {index: failed(f"prompt of {len(prompts[index])} tokens exceeds the context")}
+        for batch in plan_batches(requests, prompts, fits, self.spec.batch_tokens):
+            todo = [index for index in batch if index in missing]
+            if todo:
+                yield self._batch(requests, prompts, todo)
+
+    def _fits(self, prompt: Sequence[int], request: Request) -> bool:
+        context = getattr(self.model.config, "max_position_embeddings", None)
+        return context is None or len(prompt) + request.decoding.max_new_tokens <= context
+
+    def _batch(
+        self, requests: Sequence[Request], prompts: Sequence[list[int]], batch: Sequence[int]
+    ) -> dict[int, Completion]:
+        try:
+            replies = self._generate([requests[i] for i in batch], [prompts[i] for i in batch])
+            return dict(zip(batch, replies, strict=True))
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            if len(batch) == 1:
+                return {batch[0]: failed("out of memory on one row: lower max_new_tokens")}
+        _free_memory()
+        half = len(batch) // 2
+        return {
+            **self._batch(requests, prompts, batch[:half]),
+            **self._batch(requests, prompts, batch[half:]),
+        }
+
+    def _generate(
+        self, requests: Sequence[Request], prompts: Sequence[list[int]]
+    ) -> list[Completion]:
+        import torch
+
+        decoding, stop = requests[0].decoding, requests[0].stop
+        ids, mask = self._padded(prompts)
+        options: dict[str, Any] = {"max_new_tokens": decoding.max_new_tokens}
+        if stop:
+            options |= {"stop_strings": list(stop), "tokenizer": self.renderer.tokenizer}
+        if decoding.temperature > 0:
+            seeds = [request.seed for request in requests]
+            options["logits_processor"] = [SeededSampling(decoding.temperature, seeds)]
+        with torch.inference_mode():
+            output = self.model.generate(input_ids=ids, attention_mask=mask, **options)
+        rows = output[:, ids.shape[1] :].tolist()
+        return [
+            self._completion(row, len(prompt), stop)
+            for row, prompt in zip(rows, prompts, strict=True)
+        ]
+
+    def _padded(self, prompts: Sequence[list[int]]) -> tuple["torch.Tensor", "torch.Tensor"]:
+        import torch
+
+        width = max(len(prompt) for prompt in prompts)
+        pad = self.model.generation_config.pad_token_id
+        ids = [[pad] * (width - len(prompt)) + prompt for prompt in prompts]
+        mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+        return torch.tensor(ids, device=self.device), torch.tensor(mask, device=self.device)
+
+    def _completion(self, row: list[int], prompt_tokens: int, stop: Sequence[str]) -> Completion:
+        end = next((i for i, token in enumerate(row) if token in self.stop_ids), None)
+        kept = row if end is None else row[:end]
+        text: str = self.renderer.tokenizer.decode(kept, skip_special_tokens=True)
+        cut = min((at for word in stop if (at := text.find(word)) >= 0), default=None)
+        finish: Literal["stop", "length"] = "length" if end is None and cut is None else "stop"
+        return Completion(text[:cut], finish, prompt_tokens, len(kept) + (end is not None))
+
+    def close(self) -> None:
+        """Drops the weights, so that another model can take their place."""
+        del self.model
+        _free_memory()
+
+
+def plan_batches(
+    requests: Sequence[Request],
+    prompts: Sequence[Sequence[int]],
+    indices: Sequence[int],
+    batch_tokens: int,
+) -> list[list[int]]:
+    """Batches of like decoding, longest prompts first (memory trouble shows at once)."""
+    order = sorted(indices, key=lambda i: (repr(_alike(requests[i])), -len(prompts[i]), i))
+    batches: list[list[int]] = []
+    for index in order:
+        batch = batches[-1] if batches else []
+        if (
+            not batch
+            or _alike(requests[batch[0]]) != _alike(requests[index])
+            or (len(batch) + 1) * len(prompts[batch[0]]) > batch_tokens
+            or len(batch) == MAX_ROWS
+        ):
+            batches.append([index])
+        else:
+            batch.append(index)
+    return batches
+
+
+def _alike(request: Request) -> tuple[Any, ...]:
+    return (request.decoding, request.stop)
+
+
+class SeededSampling:
+    """Draws from softmax(logits / T) with a generator a row, so that batches change nothing.
+
+    Gumbel-max: the argmax of logits / T plus Gumbel noise is such a draw (Maddison et al. 2014),
+    so a greedy search over the noisy scores samples.
+    """
+
+    def __init__(self, temperature: float, seeds: Sequence[int]) -> None:
+        """One seed for each row of the batch."""
+        import torch
+
+        self.temperature = temperature
+        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+
+    def __call__(self, ids: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":  # noqa: ARG002
+        """Scores (rows x vocabulary) with each row's noise added."""
+        import torch
+
+        noise = torch.stack(
+            [torch.rand(scores.shape[1], generator=generator) for generator in self.generators]
+        )
+        gumbel = -torch.log(-torch.log(noise.clamp(1e-20, 1 - 1e-7)))
+        return scores.float() / self.temperature + gumbel.to(scores.device)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    import torch
+
+    on_cpu = isinstance(error, MemoryError) or "allocate memory" in str(error)
+    return on_cpu or isinstance(error, torch.OutOfMemoryError)
+
+
+def _free_memory() -> None:
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _device(wanted: str) -> str:
+    import torch
+
+    if wanted == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if wanted.startswith("cuda") and not torch.cuda.is_available():
+        raise UserError(f"engine.device={wanted}: torch sees no GPU: set engine.device=cpu")
+    return wanted
+
+
+def _load(model: ModelSpec, folder: Path, dtype: "torch.dtype", device: str) -> Any:
+    from transformers import AutoModelForCausalLM, GenerationConfig
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        loaded = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=dtype, use_safetensors=True, trust_remote_code=False
+        )
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(
+            f"model '{model.name}': {folder} cannot be loaded ({reason[:160]}): "
+            "set model.path to a checkpoint that transformers reads"
+        ) from error
+    stored = loaded.generation_config
+    # Sampling settings that a checkpoint ships would change the decoding behind the config's back.
+    loaded.generation_config = GenerationConfig(
+        do_sample=False,
+        eos_token_id=stored.eos_token_id,
+        bos_token_id=stored.bos_token_id,
+        pad_token_id=stored.pad_token_id,
+    )
+    return loaded.to(device).eval()
+
+
+def _stop_ids(model: Any, tokenizer: Any) -> set[int]:
+    """Every token that ends a turn; also set on the model, with a token to pad with."""
+    stored = model.generation_config.eos_token_id
+    ids = set(stored if isinstance(stored, list) else [] if stored is None else [stored])
+    if tokenizer.eos_token_id is not None:
+        ids.add(tokenizer.eos_token_id)
+    model.generation_config.eos_token_id = sorted(ids)
+    if model.generation_config.pad_token_id is None:
+        model.generation_config.pad_token_id = min(ids)
+    return ids

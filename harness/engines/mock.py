@@ -1,0 +1,75 @@
+"""A scripted engine: replies by rule, for tests and for measuring what the harness itself costs."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal
+
+from harness.completions import Completion, Request, failed
+from harness.models import Checkpoint, ModelSpec
+
+GROUP = 256  # completions that are stored together
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A line of the script: prompts that contain a text get a reply, or an error."""
+
+    contains: str
+    reply: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class MockSpec:
+    """The first rule whose text a prompt contains answers it, else the default reply."""
+
+    name: str
+    kind: Literal["mock"]
+    reply: str
+    rules: tuple[Rule, ...]
+
+    reads_weights: ClassVar[bool] = False
+
+    def identity(self) -> dict[str, Any]:
+        """The script."""
+        return asdict(self)
+
+    def version(self) -> str:
+        """The script is the whole engine."""
+        return "1"
+
+    def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "MockEngine":  # noqa: ARG002
+        """The mock needs neither."""
+        return MockEngine(self)
+
+
+class MockEngine:
+    """Answers from the script."""
+
+    def __init__(self, spec: MockSpec) -> None:
+        """Keeps the script."""
+        self.spec = spec
+
+    def run(
+        self, requests: Sequence[Request], missing: Collection[int]
+    ) -> Iterator[Mapping[int, Completion]]:
+        """Replies in groups of the given order."""
+        order = sorted(missing)
+        for start in range(0, len(order), GROUP):
+            yield {index: self._reply(requests[index]) for index in order[start : start + GROUP]}
+
+    def _reply(self, request: Request) -> Completion:
+        prompt = "\n".join(message.content for message in request.messages)
+        for rule in self.spec.rules:
+            if rule.contains in prompt:
+                if rule.error is not None:
+                    return failed(rule.error)
+                return _completion(prompt, rule.reply or "")
+        return _completion(prompt, self.spec.reply)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def _completion(prompt: str, reply: str) -> Completion:
+    return Completion(reply, "stop", len(prompt.split()), len(reply.split()))

@@ -1,0 +1,147 @@
+"""Run folders: named by what they hold, locked while written, finished once.
+
+``<slug>-<hash8>/`` holds config.yaml, manifest.json, generations.jsonl (raw text, appended as it
+comes, put in canonical order at the end), the scored rows and metrics of the run, and DONE, which
+is renamed into place last.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.errors import UserError
+from harness.files import disk_errors, write_atomic, write_json, write_jsonl
+from harness.fingerprint import identity
+from harness.models import locked
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One arm's or memory's folder; ``resumed`` says whether earlier work lies in it."""
+
+    path: Path
+
+    @property
+    def done(self) -> bool:
+        """Whether the run in it is finished."""
+        return (self.path / "DONE").exists()
+
+    def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Adds generations as they come; a kill can tear the last line at most."""
+        path = self.path / "generations.jsonl"
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        with disk_errors(path), path.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    def generations(self) -> list[dict[str, Any]]:
+        """The whole rows that are there; a torn last line is passed over."""
+        path = self.path / "generations.jsonl"
+        if not path.exists():
+            return []
+        rows = []
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                rows.append(row)
+        return rows
+
+    def write_generations(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Replaces the appended rows by all rows in canonical order."""
+        write_jsonl(self.path / "generations.jsonl", rows)
+
+    def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """A JSONL file of the folder."""
+        write_jsonl(self.path / name, rows)
+
+    def read_rows(self, name: str) -> list[dict[str, Any]]:
+        """Rows of a file that ``write_rows`` left."""
+        lines = (self.path / name).read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def write(self, name: str, value: Any) -> None:
+        """A JSON file of the folder."""
+        write_json(self.path / name, value)
+
+    def read(self, name: str) -> Any:
+        """A JSON file that ``write`` left."""
+        return json.loads((self.path / name).read_text(encoding="utf-8"))
+
+    def finish(self, manifest: Mapping[str, Any]) -> None:
+        """Completes the manifest and marks the run as done."""
+        self.write("manifest.json", {**self.read("manifest.json"), **manifest, "finished": now()})
+        (self.path / "FAILED").unlink(missing_ok=True)
+        write_atomic(self.path / "DONE", now() + "\n")
+
+    def fail(self, reason: str) -> None:
+        """Leaves the reason of a failure; the next run removes it once it succeeds."""
+        write_atomic(self.path / "FAILED", reason + "\n")
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@contextmanager
+def open_folder(
+    root: Path, slug: str, fingerprint: str, config: Mapping[str, Any]
+) -> Iterator[RunFolder]:
+    """Makes or continues the folder of a fingerprint, and holds its lock.
+
+    A second process that wants the same folder waits here, then finds the work done. Raises
+    UserError, showing the difference, where the folder holds a run of other settings.
+    """
+    folder = RunFolder(root / f"{slug}-{fingerprint[:8]}")
+    with disk_errors(folder.path):
+        folder.path.mkdir(parents=True, exist_ok=True)
+    with locked(folder.path / ".lock"):
+        if (folder.path / "manifest.json").exists():
+            _check_same(folder, fingerprint, config)
+        else:
+            _begin(folder, fingerprint, config)
+        yield folder
+
+
+def _begin(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) -> None:
+    text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
+    write_atomic(folder.path / "config.yaml", text)
+    started = {"fingerprint": fingerprint, "started": now(), "pid": os.getpid()}
+    folder.write("manifest.json", started)
+
+
+def _check_same(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) -> None:
+    try:
+        stored = yaml.safe_load((folder.path / "config.yaml").read_text(encoding="utf-8"))
+        theirs, found = identity(stored), folder.read("manifest.json")["fingerprint"]
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, yaml.YAMLError) as error:
+        raise UserError(
+            f"{folder.path}: its config.yaml or manifest.json cannot be read"
+            f" ({type(error).__name__}): move the folder away"
+        ) from error
+    ours = identity(config)
+    changed = [key for key in sorted({*ours, *theirs}) if ours.get(key) != theirs.get(key)]
+    if changed:
+        key = changed[0]
+        raise UserError(
+            f"{folder.path} holds a run of other settings ({key}: {theirs.get(key)!r} there,"
+            f" {ours.get(key)!r} here{_more(changed)}): move it away or set paths.*"
+        )
+    if found != fingerprint:
+        raise UserError(
+            f"{folder.path} holds a run of the same settings on other data or weights: "
+            "move it away or set paths.*"
+        )
+
+
+def _more(changed: Sequence[str]) -> str:
+    return f", and {len(changed) - 1} more" if len(changed) > 1 else ""

@@ -1,0 +1,131 @@
+"""From requests to completions: each distinct one once, read from the cache where it is there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.cache import GenerationCache, cache_key
+from harness.completions import Completion, Request
+from harness.engines.base import Engine, Opens
+from harness.hashing import digest_of
+from harness.models import Checkpoint, ModelSpec
+from harness.progress import PassProgress
+
+OnGroup = Callable[[Mapping[str, Completion]], None]
+
+
+@dataclass
+class Backend:
+    """A model on an engine, loaded at the first request that no cache can answer."""
+
+    spec: Opens
+    model: ModelSpec
+    checkpoint: Checkpoint | None
+    _engine: Engine | None = field(default=None, repr=False)
+    loads: int = 0
+
+    @property
+    def weights(self) -> str:
+        """Identity of the weights; of the model's name for an engine that reads none."""
+        return self.checkpoint.digest if self.checkpoint else digest_of(self.model.name)
+
+    def semantics(self) -> dict[str, Any]:
+        """What separates this engine's rows from another's in the cache."""
+        return {
+            **self.spec.identity(),
+            "version": self.spec.version(),
+            "rendering": [
+                self.model.kind,
+                self.model.system_role,
+                dict(self.model.template),
+            ],
+        }
+
+    def engine(self) -> Engine:
+        """The loaded engine."""
+        if self._engine is None:
+            self._engine = self.spec.open(self.model, self.checkpoint)
+            self.loads += 1
+        return self._engine
+
+    def close(self) -> None:
+        """Gives the memory back; a later request loads again."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+
+@dataclass(frozen=True)
+class PassCounts:
+    """What a pass cost: rows asked for, distinct requests, and how those were answered."""
+
+    rows: int
+    distinct: int
+    cached: int
+    generated: int
+    failed: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def generate(
+    requests: Sequence[Request],
+    backend: Backend,
+    cache: GenerationCache,
+    progress: PassProgress,
+    on_group: OnGroup,
+) -> tuple[dict[str, Completion], PassCounts]:
+    """Completions by request digest, and what they cost.
+
+    ``on_group`` gets every group as it arrives, cached ones first, after the cache has it. A
+    failed request is in the result with its error, and is not in the cache.
+    """
+    distinct = list({request.digest: request for request in requests}.values())
+    fan_out = _multiplicity(requests)
+    semantics = backend.semantics()
+    keys = [cache_key(request, backend.weights, semantics) for request in distinct]
+    stored = cache.get(keys)
+    known = {
+        request.digest: stored[key]
+        for request, key in zip(distinct, keys, strict=True)
+        if key in stored
+    }
+    progress.cached_rows(sum(fan_out[digest] for digest in known))
+    on_group(known)
+    found = dict(known)
+    missing = {index for index, request in enumerate(distinct) if request.digest not in known}
+    for group in backend.engine().run(distinct, missing) if missing else ():
+        cache.put((keys[index], completion) for index, completion in group.items())
+        arrived = {distinct[index].digest: completion for index, completion in group.items()}
+        found |= arrived
+        on_group(arrived)
+        progress.generated(
+            sum(fan_out[digest] for digest in arrived),
+            sum(fan_out[digest] for digest, reply in arrived.items() if reply.finish == "error"),
+            sum(reply.completion_tokens for reply in arrived.values()),
+        )
+    return found, _count(requests, known, found)
+
+
+def _multiplicity(requests: Sequence[Request]) -> dict[str, int]:
+    rows: dict[str, int] = {}
+    for request in requests:
+        rows[request.digest] = rows.get(request.digest, 0) + 1
+    return rows
+
+
+def _count(
+    requests: Sequence[Request],
+    known: Mapping[str, Completion],
+    found: Mapping[str, Completion],
+) -> PassCounts:
+    made = [reply for digest, reply in found.items() if digest not in known]
+    return PassCounts(
+        rows=len(requests),
+        distinct=len(found),
+        cached=len(known),
+        generated=sum(reply.finish != "error" for reply in made),
+        failed=sum(reply.finish == "error" for reply in made),
+        prompt_tokens=sum(reply.prompt_tokens for reply in made),
+        completion_tokens=sum(reply.completion_tokens for reply in made),
+    )

@@ -1,0 +1,115 @@
+"""Weights that an installed Python package carries as GGUF, converted once to safetensors."""
+
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.files import disk_errors
+from harness.hashing import digest_of_file
+
+
+@dataclass(frozen=True)
+class Gguf:
+    """The parts of one GGUF file in order (one part, where it is whole), and the digest."""
+
+    parts: tuple[Path, ...]
+    digest: str
+
+
+def find_gguf(package: str) -> Gguf | None:
+    """The GGUF that a package and its numbered companions (package_part1, ...) carry.
+
+    None where it is not installed. The package is searched, never imported: its own imports
+    may not be installed, and its code is not needed.
+    """
+    parts = _files(package, "*.gguf")[:1] or list(_numbered_parts(package))
+    if not parts:
+        return None
+    return Gguf(tuple(parts), "-".join(digest_of_file(part)[:16] for part in parts))
+
+
+def _numbered_parts(package: str) -> Iterator[Path]:
+    for number in count(1):
+        found = _files(f"{package}_part{number}", "*.gguf.part*")
+        if not found:
+            return
+        yield from found
+
+
+def _files(package: str, pattern: str) -> list[Path]:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        return []
+    return sorted(Path(spec.origin).parent.rglob(pattern))
+
+
+def convert(gguf: Gguf, target: Path) -> None:
+    """Writes a checkpoint folder (bf16 safetensors, tokenizer, template); all of it or nothing.
+
+    The model that transformers reads from a GGUF counts as quantized and cannot be saved, so its
+    weights move into a fresh model of the same configuration.
+    """
+    print(f"converting the packaged weights once, into {target} ...", file=sys.stderr)  # noqa: T201
+    with disk_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".converting-") as work:
+            whole = Path(work) / "model.gguf"
+            _join(gguf.parts, whole)
+            done = Path(work) / target.name
+            _convert_file(whole, done)
+            done.replace(target)
+
+
+def _join(parts: tuple[Path, ...], whole: Path) -> None:
+    with whole.open("wb") as out:
+        for part in parts:
+            with part.open("rb") as file:
+                shutil.copyfileobj(file, out)
+
+
+def _convert_file(gguf: Path, folder: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
+    try:
+        with _no_bars():
+            tokenizer = AutoTokenizer.from_pretrained(**source)
+            read = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
+    except (ValueError, KeyError, RuntimeError) as error:
+        raise UserError(f"{gguf.name}: transformers cannot read this GGUF ({error})") from error
+    config = read.config
+    config.name_or_path = ""
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    fresh = AutoModelForCausalLM.from_config(config)
+    fresh.load_state_dict(read.state_dict())
+    fresh.generation_config = read.generation_config
+    with _no_bars():
+        fresh.to(torch.bfloat16).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    from transformers.utils import logging
+
+    was = os.environ.get("TQDM_DISABLE")
+    os.environ["TQDM_DISABLE"] = "1"
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.enable_progress_bar()
+        if was is None:
+            del os.environ["TQDM_DISABLE"]
+        else:
+            os.environ["TQDM_DISABLE"] = was

