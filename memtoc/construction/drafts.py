@@ -1,0 +1,112 @@
+"""What the stages hand to each other: questions on their way into a benchmark."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memtoc.questions import ToolCall
+from memtoc.scoring.text import read
+
+
+@dataclass(frozen=True)
+class SourceQuestion:
+    """A question as its source has it: one hop of one chain.
+
+    ``near``, ``far`` and ``kind`` are given only where the source was authored. ``tool`` is the
+    source's own tool with a call made for the question, ``fault`` why it has none.
+    """
+
+    chain: str
+    hop: int
+    text: str
+    gold: str
+    domain: str = ""
+    kind: str = ""
+    near: str | None = None
+    far: str | None = None
+    aliases: tuple[str, ...] = ()
+    tool: ToolCall | None = None
+
+    @property
+    def id(self) -> str:
+        """``q10-1``: chain and hop, in a form that the command line takes for a text."""
+        return f"q{self.chain}-{self.hop}"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A screened question; ``dropped`` is the reason why it is left out, empty where it is kept.
+
+    ``echo`` is the share of the gold's content words that the question repeats. The two groups
+    are named by their first question's id and empty where a question stands alone.
+    """
+
+    id: str
+    chain: str
+    hop: int
+    domain: str
+    text: str
+    gold: str
+    kind: str
+    family: str
+    dropped: str = ""
+    gold_in_question: bool = False
+    echo: float = 0.0
+    ordinal_in_both: bool = False
+    duplicate_group: str = ""
+    linked_group: str = ""
+    other_golds: tuple[str, ...] = ()
+    occurrences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WrongValues:
+    """The wrong values of a question and where they come from.
+
+    ``branch`` is how near was made: source, temporal, wikidata or authored; ``unresolved`` is the
+    reason where near is None. ``alternatives`` are further valid values, ``gold_aliases``,
+    ``near_aliases`` other names. ``provenance`` keeps properties, values, query and date.
+    """
+
+    id: str
+    near: str | None
+    far: str | None
+    branch: str
+    unresolved: str = ""
+    alternatives: tuple[str, ...] = ()
+    gold_aliases: tuple[str, ...] = ()
+    near_aliases: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Sorts q2-0 before q10-0: runs of digits compare as numbers, all else as text."""
+    parts: list[tuple[int, int, str]] = []
+    run = ""
+    for sign in text + "\0":
+        if run and sign.isdecimal() != run[0].isdecimal():
+            parts.append((0, int(run), run) if run[0].isdecimal() else (1, 0, run))
+            run = ""
+        run += sign
+    return tuple(parts)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Lower-case words without accents and punctuation: what two spellings have in common."""
+    return read(text).words
+
+
+def groups_of(links: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Member -> name of its connected group (the least member in natural order)."""
+    parent: dict[str, str] = {}
+
+    def root(member: str) -> str:
+        while parent.setdefault(member, member) != member:
+            parent[member] = parent[parent[member]]
+            member = parent[member]
+        return member
+
+    for first, second in links:
+        low, high = sorted((root(first), root(second)), key=natural_key)
+        parent[high] = low
+    return {member: root(member) for member in list(parent)}

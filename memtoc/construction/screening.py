@@ -1,0 +1,195 @@
+"""Which sub-questions recall a fact, and what a reviewer should look at in those that do.
+
+A sub-question is dropped, with one named reason, where it computes rather than recalls; the
+patterns of each reason are in reasons.json, tried in its order. All else is a mark, never a drop.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from rapidfuzz import fuzz
+
+from memtoc.construction.drafts import Draft, SourceQuestion, groups_of, natural_key, words_of
+from memtoc.construction.families import asked_by
+from memtoc.construction.kinds import kind_of
+from memtoc.scoring.text import occurrences
+
+NEAR_DUPLICATE = 90.0
+LONGEST_NAME = 12
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
+_TOKEN = re.compile(r"[\w'’]+")
+_ROMAN = frozenset(
+    "x" * tens + units
+    for tens in range(4)
+    for units in ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+) - {""}
+# Words of other languages, or a pronoun, unless they are written as capitals.
+_CAPITAL_ONLY = frozenset({"i", "v", "x", "vi", "xi"})
+# fmt: off
+_STOP_WORDS = frozenset({
+    "a", "an", "and", "at", "by", "de", "del", "der", "des", "di", "du", "el", "for", "from", "in",
+    "la", "le", "of", "on", "or", "the", "to", "und", "van", "von", "with", "y",
+})
+# fmt: on
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|\([^)]*\)")
+
+
+def normalised(text: str) -> str:
+    """Lower case; letters, digits and spaces alone; one space between words."""
+    return " ".join("".join(c for c in text.lower() if c.isalnum() or c.isspace()).split())
+
+
+@cache
+def _reasons() -> dict[str, re.Pattern[str]]:
+    path = Path(__file__).with_name("reasons.json")
+    patterns: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
+    return {name: re.compile("|".join(parts)) for name, parts in patterns.items()}
+
+
+def reasons() -> tuple[str, ...]:
+    """Names of all reasons for which a sub-question can be dropped."""
+    return ("no_gold", *_reasons(), "duplicate")
+
+
+def computes(question: str) -> str:
+    """The reason why a question computes rather than recalls; empty where it recalls.
+
+    What stands in quotes or brackets is a title, and so is the subject of a template: ``Who is
+    the director of The Sum of All Fears?`` recalls. A placeholder is one wherever it stands.
+    """
+    text = " ".join(question.lower().split())
+    patterns = _reasons()
+    if patterns["placeholder"].search(text):
+        return "placeholder"
+    if asked_by(question).role is not None:
+        return ""
+    text = _QUOTED.sub(" ", text)
+    return next((name for name, pattern in patterns.items() if pattern.search(text)), "")
+
+
+def screen(questions: Iterable[SourceQuestion]) -> list[Draft]:
+    """All questions in natural order of their ids, kept or dropped with a reason.
+
+    Of questions alike after normalising, the lowest (chain, hop) that has a gold stands for all;
+    it keeps the ids of all occurrences and the golds that differ from its own.
+    """
+    ordered = sorted(questions, key=lambda question: natural_key(question.id))
+    alike: dict[str, list[SourceQuestion]] = defaultdict(list)
+    for question in ordered:
+        alike[normalised(question.text)].append(question)
+    drafts = [_draft(question, alike[normalised(question.text)]) for question in ordered]
+    return _with_groups(drafts)
+
+
+def _draft(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> Draft:
+    first = next((other for other in alike if normalised(other.gold)), alike[0])
+    dropped = computes(question.text)
+    if not normalised(question.gold):
+        dropped = "no_gold"
+    elif not dropped and question is not first:
+        dropped = "duplicate"
+    return Draft(
+        id=question.id,
+        chain=question.chain,
+        hop=question.hop,
+        domain=question.domain,
+        text=question.text,
+        gold=question.gold,
+        kind=question.kind or kind_of(question.gold),
+        family=asked_by(question.text).family,
+        dropped=dropped,
+        gold_in_question=gold_in_question(question.text, question.gold),
+        echo=echo(question.text, question.gold),
+        ordinal_in_both=bool(ordinals(question.text)) and bool(ordinals(question.gold)),
+        other_golds=_other_golds(question, alike),
+        occurrences=tuple(other.id for other in alike) if question is first else (),
+    )
+
+
+def _other_golds(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> tuple[str, ...]:
+    own = words_of(question.gold)
+    others = {words_of(other.gold): other.gold for other in reversed(alike)}
+    return tuple(sorted(gold for words, gold in others.items() if words not in (own, ())))
+
+
+def gold_in_question(question: str, gold: str) -> bool:
+    """Whether the gold stands in the question, word for word."""
+    return next(occurrences(words_of(gold), words_of(question)), None) is not None
+
+
+def echo(question: str, gold: str) -> float:
+    """Share (0 to 1) of the gold's content words that the question repeats."""
+    content = [word for word in words_of(gold) if word not in _STOP_WORDS]
+    asked = set(words_of(question))
+    return round(sum(word in asked for word in content) / len(content), 3) if content else 0.0
+
+
+def ordinals(text: str) -> set[str]:
+    """Ordinals and Roman numerals of a text, in lower case; I, V, X, VI, XI as capitals only."""
+    return {token.lower() for token in _TOKEN.findall(text) if _is_ordinal(token)}
+
+
+def _is_ordinal(token: str) -> bool:
+    if token.lower() in _CAPITAL_ONLY:
+        return token.isupper()
+    return token.lower() in _ROMAN or _ORDINAL.fullmatch(token) is not None
+
+
+def _with_groups(drafts: Sequence[Draft]) -> list[Draft]:
+    kept = [draft for draft in drafts if not draft.dropped]
+    duplicates = groups_of(near_duplicates(kept))
+    linked = groups_of(links(kept))
+    return [
+        replace(
+            draft,
+            duplicate_group=duplicates.get(draft.id, ""),
+            linked_group=linked.get(draft.id, ""),
+        )
+        for draft in drafts
+    ]
+
+
+def near_duplicates(drafts: Iterable[Draft]) -> Iterator[tuple[str, str]]:
+    """Pairs of ids with the same gold and texts of a similarity of at least 0.90."""
+    by_gold: dict[tuple[str, ...], list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        by_gold[words_of(draft.gold)].append(draft)
+    for same in by_gold.values():
+        texts = [normalised(draft.text) for draft in same]
+        for number, draft in enumerate(same):
+            for other in range(number + 1, len(same)):
+                if fuzz.ratio(texts[number], texts[other], score_cutoff=NEAR_DUPLICATE):
+                    yield draft.id, same[other].id
+
+
+def links(drafts: Sequence[Draft]) -> Iterator[tuple[str, str]]:
+    """Pairs of ids where the gold of the first is what the second asks about.
+
+    The subject of a template must be the gold; in a free question a gold of two words or more
+    must stand as such. Dates, years, numbers and time zones are nobody's subject.
+    """
+    by_gold: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for draft in drafts:
+        if draft.kind not in ("date", "year", "number", "timezone"):
+            by_gold[words_of(draft.gold)].append(draft.id)
+    for draft in drafts:
+        for words in _subjects(draft.text, by_gold):
+            yield from ((other, draft.id) for other in by_gold[words] if other != draft.id)
+
+
+def _subjects(text: str, golds: Mapping[tuple[str, ...], object]) -> Iterator[tuple[str, ...]]:
+    subject = asked_by(text).subject
+    if subject is not None:
+        if words_of(subject) in golds:
+            yield words_of(subject)
+        return
+    words = words_of(text)
+    for start in range(len(words)):
+        for end in range(start + 2, min(start + LONGEST_NAME, len(words)) + 1):
+            if words[start:end] in golds:
+                yield words[start:end]
