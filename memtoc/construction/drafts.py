@@ -1,5 +1,6 @@
 """What the stages hand to each other: questions on their way into a benchmark."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,14 +82,8 @@ class WrongValues:
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """Sorts q2-0 before q10-0: runs of digits compare as numbers, all else as text."""
-    parts: list[tuple[int, int, str]] = []
-    run = ""
-    for sign in text + "\0":
-        if run and sign.isdecimal() != run[0].isdecimal():
-            parts.append((0, int(run), run) if run[0].isdecimal() else (1, 0, run))
-            run = ""
-        run += sign
-    return tuple(parts)
+    runs = re.findall(r"[0-9]+|[^0-9]+", text)
+    return tuple((0, int(run), run) if run.isdecimal() else (1, 0, run) for run in runs)
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -187,6 +187,13 @@ def test_a_given_kind_is_kept():
     assert screen([replace(asked(1, "Who?", "Ada"), kind="person")])[0].kind == "person"
 
 
+def test_digits_sort_as_numbers_and_no_two_texts_sort_alike():
+    assert sorted(["q10-0", "b", "q2-11", "a", "q2-2"], key=natural_key) == [
+        "a", "b", "q2-2", "q2-11", "q10-0",
+    ]  # fmt: skip
+    assert natural_key("a1") != natural_key("a01")
+
+
 def test_groups_are_named_by_their_first_member():
     groups = groups_of([("q10-0", "q2-0"), ("q10-0", "q3-0"), ("q7-0", "q8-0")])
     assert groups == {
