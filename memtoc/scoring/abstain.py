@@ -1,30 +1,43 @@
-"""Whether a span declines to answer (spec section 4, abstention)."""
+"""Whether a span declines to answer (spec section 4, abstention).
+
+``containment`` looks for set phrases. ``boundary`` also asks whether the span gives an answer
+after all: a hedge behind an answer is no refusal, nor is "I am not sure, but it may be X".
+"""
 
 import re
 from dataclasses import dataclass
 
+from memtoc.scoring import refusal
+from memtoc.scoring.claims import asserts, is_abbreviation, value_range
+from memtoc.scoring.lexicon import COPULAS, PREPOSITIONS
 from memtoc.scoring.match import check_matcher
-from memtoc.scoring.text import read
+from memtoc.scoring.text import fold, read
 
-_REFUSAL = re.compile(
-    r"\b(?:unknown|cannot|can ?not|can't|unable to|not sure|no information|not available"
-    r"|could not|couldn't|does not (?:provide|contain)|did not provide|not provided"
-    r"|not specified|not found)\b",
-    re.IGNORECASE,
+_LABELLED_QUESTION = re.compile(r"\s*(?:q|question)\s*\d*\s*[:.]", re.IGNORECASE)
+_LABEL = re.compile(r"^\W*(?:(?:q|question|a|answer)\s*\d*\s*[:.]\s*)+")
+_QUESTION = re.compile(
+    r"^(?:(?:in|on|at|by|from|to|for|of) )?(?:who|whom|whose|what|which|when|where|why|how)\b"
 )
-_ECHO = re.compile(r"\s*(?:q|question)\s*:", re.IGNORECASE)
+_STUBS = frozenset(("answer", "final", "is", "a", "an", "the", "q", "question", "i", "it"))
+_CLAUSE = re.compile(
+    r"[;\n]|[.!?](?=\s|$)|,?\s\b(?=(?:but|however|although|though|therefore|thus|nevertheless)\b)"
+)
+_NEGATION = re.compile(r"\b(?:not|never|cannot|nor)\b|n't\b")
 
 
 @dataclass(frozen=True)
 class Abstention:
-    """Whether the span abstains, and the rule; ``echo`` and ``truncated`` are no abstention."""
+    """Whether the span abstains, and the rule.
+
+    ``echo`` (a question handed back), ``truncated`` (a stub) and ``empty`` are no answer either.
+    """
 
     matched: bool
     rule: str
 
     @property
     def no_answer(self) -> bool:
-        """Neither an answer nor a refusal: an echoed question, a stub, nothing at all."""
+        """Neither an answer nor a refusal."""
         return self.rule in ("echo", "truncated", "empty")
 
 
@@ -33,7 +46,83 @@ def abstains(matcher: str, span: str, question: str = "") -> Abstention:
     check_matcher(matcher)
     if not span.strip():
         return Abstention(False, "empty")
-    if _ECHO.match(span) or (question and read(span).words == read(question).words):
-        return Abstention(matcher == "containment" and bool(_ECHO.match(span)), "echo")
-    found = bool(_REFUSAL.search(span))
-    return Abstention(found, "refusal" if found else "answer")
+    if matcher == "containment":
+        return _paper(span, question)
+    return _ours(span, question)
+
+
+def _paper(span: str, question: str) -> Abstention:
+    """The paper counts a labelled question ("Q: ...") as a refusal."""
+    if _LABELLED_QUESTION.match(span):
+        return Abstention(True, "labelled_question")
+    found = refusal.PAPER.search(fold(span))
+    return Abstention(bool(found), "set_phrase" if found else "answer")
+
+
+def _ours(span: str, question: str) -> Abstention:
+    shown = fold(span)
+    if _is_echo(shown, question):
+        return Abstention(False, "echo")
+    if _is_stub(shown, question):
+        return Abstention(False, "truncated")
+    if shown.strip(" .*_\"'()[]!") in refusal.BARE:
+        return Abstention(True, "bare_refusal")
+    refused, asserted, first_asserts = -1, -1, False
+    for at, clause in enumerate(_clauses(shown)):
+        if _refuses(clause, question):
+            refused = at
+        elif _answers(clause, question):
+            asserted = at
+            first_asserts |= refused < 0
+    if refused < 0:
+        return Abstention(False, "answer")
+    if first_asserts:
+        return Abstention(False, "answer_with_hedge")
+    if asserted > refused:
+        return Abstention(False, "answer_after_hedge")
+    return Abstention(True, "refusal")
+
+
+def _is_echo(shown: str, question: str) -> bool:
+    """The question, this one or another, handed back without an answer behind it."""
+    labelled = _LABELLED_QUESTION.match(shown)
+    body = _LABEL.sub("", shown).strip(" \"'*")
+    if body.endswith("?") and (labelled or _QUESTION.match(body)):
+        return True
+    if labelled and "?" not in body:
+        return True
+    return bool(question) and read(body).words == read(question).words
+
+
+def _is_stub(shown: str, question: str) -> bool:
+    """No word at all, a label alone, or a sentence cut off where its value should stand."""
+    words = read(shown).words
+    if all(word in _STUBS for word in words):
+        return True
+    first, last = value_range(shown, question)
+    cut_off = words[-1] in COPULAS | PREPOSITIONS and len(words) > 2
+    return cut_off and not asserts(shown, question) and first < last
+
+
+def _clauses(shown: str) -> list[str]:
+    cuts = [0]
+    for match in _CLAUSE.finditer(shown):
+        if match.group() != "." or not is_abbreviation(shown, match.start()):
+            cuts.append(match.end())
+    cuts.append(len(shown))
+    parts = (shown[a:b].strip() for a, b in zip(cuts, cuts[1:], strict=False))
+    return [part for part in parts if part.strip(" .!?,;")]
+
+
+def _refuses(clause: str, question: str) -> bool:
+    """A refusal that the question itself holds is a name: "I Can't Tell You Why"."""
+    asked = fold(question)
+    return any(
+        match.group().strip(" .,:;") not in asked for match in refusal.OURS.finditer(clause)
+    )
+
+
+def _answers(clause: str, question: str) -> bool:
+    if _NEGATION.search(clause) or refusal.NO_ASSERTION.search(clause):
+        return False
+    return asserts(clause, question)

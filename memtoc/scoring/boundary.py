@@ -1,13 +1,143 @@
-"""Our matcher: the same entity on whole words (spec section 4)."""
+"""Our matcher: the same entity, date, number or time zone on whole words (spec section 4).
 
-from memtoc.scoring.text import occurrences, read
+A target is looked for in the answer word by word; then the value that the answer asserts is held
+against the target's, which finds short forms, initials and middle names. Dates compare as dates.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+
+from memtoc.scoring.claims import clause_end, value, value_range
+from memtoc.scoring.dates import Date, dates_in, same_date
+from memtoc.scoring.lexicon import COMMON
+from memtoc.scoring.names import (
+    Name,
+    is_bare_title,
+    name_of,
+    other_entity,
+    plain,
+    same_name,
+    tails_conflict,
+)
+from memtoc.scoring.rejection import turned_down
+from memtoc.scoring.text import Text, occurrences, read
+
+# A runaway reply may name a value hundreds of times; one accepted place is enough.
+_MAX_PLACES = 50
+
+Decided = tuple[bool, str]
 
 
-def same_answer(answer: str, target: str, question: str = "") -> tuple[bool, str]:
+def same_answer(answer: str, target: str, question: str = "") -> Decided:
     """Whether the answer gives the target, and the rule that decided."""
     said, wanted = read(answer), read(target)
-    if next(occurrences(wanted.words, said.words), None) is not None:
-        return True, "whole_words"
-    if next(occurrences(said.words, wanted.words), None) is not None:
-        return True, "short_form"
-    return False, "different"
+    if not said.words or not wanted.words:
+        return False, "empty"
+    if said.words == wanted.words:
+        return True, "identical"
+    sought = value(target, question)
+    dates = tuple(dates_in(sought))
+    if dates and _is_temporal(sought, dates):
+        return _same_date(said, dates, question)
+    return _same_entity(answer, said, sought, question)
+
+
+def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
+    """Whether the value is dates and nothing else but common words."""
+    rest = sought.shown
+    for date in reversed(dates):
+        rest = rest[: date.start] + " " + rest[date.end :]
+    return all(word in COMMON for word in read(rest).words)
+
+
+def _same_date(said: Text, wanted: tuple[Date, ...], question: str) -> Decided:
+    reason = "different_date"
+    asked = {said_date.year for said_date in dates_in(read(question)) if not said_date.days}
+    found = list(islice(dates_in(said), _MAX_PLACES))
+    for date in found:
+        if not any(same_date(date, other) for other in wanted):
+            continue
+        if not date.days and date.year in asked and len(found) > 1:
+            reason = "only_in_question"
+            continue
+        first, last = _words_at(said, date)
+        down = turned_down(said, first, last, question)
+        if not down:
+            return True, "same_date"
+        reason = down
+    return False, reason if found else "no_date"
+
+
+def _words_at(said: Text, date: Date) -> tuple[int, int]:
+    inside = [i for i, at in enumerate(said.starts) if date.start <= at < date.end]
+    return inside[0], inside[-1] + 1
+
+
+def _same_entity(answer: str, said: Text, sought: Text, question: str) -> Decided:
+    reason = "different"
+    span = value_range(answer, question)
+    for words, tail in _forms(sought):
+        for at in islice(occurrences(words, said.words), _MAX_PLACES):
+            place = (at, at + len(words))
+            down = (
+                _bare_title(words, said)
+                or other_entity(said, *place)
+                or _echoed(place, words, span, question)
+                or (tail and _other_tail(said, place, words, tail))
+                or turned_down(said, *place, question)
+            )
+            if not down:
+                return True, "whole_words"
+            reason = down
+    given = said.part(*span)
+    if reason not in _FINAL and not is_bare_title(given.words):
+        rule = same_name(name_of(given), name_of(sought))
+        if rule:
+            return True, rule
+    return False, reason
+
+
+# Reasons that hold for the span as a whole: the names need not be compared further.
+_FINAL = frozenset(
+    "negated called_wrong denied only_reported only_mentioned another_fact bare_title".split()
+)
+
+
+def _forms(sought: Text) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The ways to write the target, each with the tail that it leaves out."""
+    name = name_of(sought)
+    yield sought.words, ()
+    whole = plain(sought.words)
+    if whole != sought.words and not name.tail:
+        yield whole, ()
+    if name.tail and len(name.head) >= 2:
+        yield name.head, name.tail
+    for other in name.others:
+        yield other, ()
+
+
+def _bare_title(words: tuple[str, ...], said: Text) -> str:
+    return "bare_title" if is_bare_title(words) and words != said.words else ""
+
+
+def _echoed(
+    place: tuple[int, int], words: tuple[str, ...], span: tuple[int, int], question: str
+) -> str:
+    """A value that stands in the question counts only where the span asserts it."""
+    if not question or (span[0] <= place[0] and place[1] <= span[1]):
+        return ""
+    in_question = next(occurrences(words, read(question).words), None) is not None
+    return "only_in_question" if in_question else ""
+
+
+def _other_tail(
+    said: Text, place: tuple[int, int], words: tuple[str, ...], tail: tuple[str, ...]
+) -> str:
+    """Henry Somerset, 10th Duke of Beaufort is not Henry Somerset, 1st Marquess of Worcester."""
+    last = place[1]
+    if not said.after(last - 1).startswith(","):
+        return ""
+    end = clause_end(said, place[0])
+    found = Name(words, said.words[last:end])
+    return "other_title" if tails_conflict(found, Name(words, tail)) else ""

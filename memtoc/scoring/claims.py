@@ -1,0 +1,114 @@
+"""Which words of a span are the value that it asserts.
+
+A model answers in a sentence that repeats the question, opens with a hedge and ends in a caveat;
+none of that is part of the value.
+"""
+
+import re
+from functools import lru_cache
+
+from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
+from memtoc.scoring.text import Text, read
+
+_CUTS = COPULAS | PREPOSITIONS
+_OPENERS = frozenset(("by", "in", "on", "at", "circa", "likely", "probably", "possibly", "perhaps"))
+_STEM = 5
+
+# A value ends where a sentence, a relative clause or a caveat begins.
+_VALUE_END = re.compile(
+    r"[;\n]|[.!?](?=\s|$)|,?\s\(?(?:but|however|although|though|which|who|whose|while|whereas"
+    r"|based on|according to|rather than|instead of)\b"
+    r"|,\s(?:and|as|so|not|because|since|if|the tool|i|he|she|it|they|this|that)\b"
+)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(.\"'-])(?:[a-z]|st|mt|dr|mr|mrs|ms|prof|rev|hon|jr|sr|no|vs|gen|col|capt|lt|sgt"
+    r"|gov|sen|rep|inc|ltd|co|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|ca)$"
+)
+
+
+def value(text: str, question: str) -> Text:
+    """The words that answer the question, without its echo, opening hedges and trailing caveats.
+
+    "The father of Ada is likely Lord Byron, but I am not sure" gives "lord byron". A text that
+    repeats nothing is its own value; so is one that holds nothing but the question's words.
+    """
+    said = read(text)
+    return said.part(*value_range(text, question))
+
+
+@lru_cache(maxsize=16384)
+def value_range(text: str, question: str) -> tuple[int, int]:
+    """The first word of the value and the one behind its last."""
+    said, known = read(text), known_words(question)
+    first = _echo_end(said, known)
+    last = clause_end(said, first)
+    return first, first + _echo_start(said.part(first, last), known)
+
+
+@lru_cache(maxsize=4096)
+def known_words(question: str) -> frozenset[str]:
+    """The question's own words, by their stem: sponsors and sponsoring are one."""
+    return frozenset(word[:_STEM] for word in read(question).words if word not in COMMON)
+
+
+def _echoes(word: str, known: frozenset[str]) -> bool:
+    return (
+        word in COMMON
+        or word[:_STEM] in known
+        or (len(word) > 6 and word.endswith(("ed", "ing", "ly")))
+    )
+
+
+def _echo_end(said: Text, known: frozenset[str]) -> int:
+    """Where the value starts: behind the last copula or preposition of the opening echo."""
+    cut, sentence, repeated = 0, False, 0
+    for at, word in enumerate(said.words):
+        if not _echoes(word, known):
+            break
+        sentence |= word in COPULAS
+        repeated += word[:_STEM] in known
+        if word in _CUTS or ":" in said.after(at):
+            cut = at + 1
+    else:
+        # Nothing but the question's words: there is no value to tell from the echo.
+        return 0
+    first = cut if sentence or repeated >= 2 or ":" in said.after(cut - 1) else 0
+    while first < len(said.words) - 1 and said.words[first] in _OPENERS:
+        first += 1
+    return first
+
+
+def _echo_start(clause: Text, known: frozenset[str]) -> int:
+    """Where a closing echo starts ("Lord Byron | is the father of Ada")."""
+    start, repeated, copula = len(clause.words), 0, 0
+    for at in range(len(clause.words) - 1, -1, -1):
+        word = clause.words[at]
+        if not _echoes(word, known):
+            break
+        start = at
+        repeated += word[:_STEM] in known
+        copula = at if word in COPULAS else copula
+    if copula and repeated:
+        return copula
+    return start if repeated >= 3 and start else len(clause.words)
+
+
+def clause_end(said: Text, first: int) -> int:
+    """The word behind the last one of the clause that word ``first`` stands in."""
+    if first >= len(said.words):
+        return len(said.words)
+    for match in _VALUE_END.finditer(said.shown, said.starts[first] + 1):
+        if match.group() != "." or not is_abbreviation(said.shown, match.start()):
+            return sum(start < match.start() for start in said.starts)
+    return len(said.words)
+
+
+def is_abbreviation(shown: str, dot: int) -> bool:
+    """Whether the full stop at ``dot`` belongs to an initial or a short form (H. C. Artmann)."""
+    return bool(_ABBREVIATION.search(shown[max(0, dot - 6) : dot]))
+
+
+def asserts(clause: str, question: str) -> bool:
+    """Whether a clause holds anything beyond the question's words and common ones."""
+    known = known_words(question)
+    return any(not _echoes(word, known) for word in read(clause).words)

@@ -1,0 +1,105 @@
+"""Calendar dates and years in a text, in the formats that models and golds use."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memtoc.scoring.text import Text
+
+_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+MONTH_NUMBER = {name: n for n, name in enumerate(_MONTHS, start=1)}
+MONTH_NUMBER |= {name[:3]: n for n, name in enumerate(_MONTHS, start=1)} | {"sept": 9}
+
+_MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBER, key=len, reverse=True))})"
+_DAY_WORD = (
+    r"(?:(?:twenty|thirty)[- ])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)"
+    r"|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth"
+    r"|nineteenth|twentieth|thirtieth"
+)
+_DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?|{_DAY_WORD})"
+_GAP = r"[\s,./-]{1,3}"
+_YEAR = r"\d{3,4}"
+_FORMS = (
+    rf"(?P<y1>\d{{4}})[-/.](?P<m1>\d{{1,2}})[-/.](?P<d1>\d{{1,2}})(?:t[\d:.]+z?)?",
+    rf"(?P<d2>{_DAY})(?:\s+day)?{_GAP}(?:of\s+)?(?P<m2>{_MONTH})\b\.?{_GAP}"
+    rf"(?:in\s+|ad\s+|of\s+)?(?P<y2>{_YEAR})",
+    rf"(?P<m3>{_MONTH})\b\.?{_GAP}(?:the\s+)?(?P<d3>{_DAY}){_GAP}(?:in\s+|of\s+)?(?P<y3>{_YEAR})",
+    rf"(?P<y4>{_YEAR}){_GAP}(?P<m4>{_MONTH})\b\.?{_GAP}(?P<d4>{_DAY})",
+    r"(?P<a5>\d{1,2})[-/.](?P<b5>\d{1,2})[-/.](?P<y5>\d{4})",
+    rf"(?P<m6>{_MONTH})\b\.?{_GAP}(?:of\s+)?(?P<y6>{_YEAR})",
+    rf"(?P<d7>{_DAY})\s+(?:of\s+)?(?P<m7>{_MONTH})",
+    rf"(?P<m8>{_MONTH})\b\.?\s+(?:the\s+)?(?P<d8>{_DAY})",
+    r"(?P<y9>1\d{3}|20\d{2})",
+)
+_DATE = re.compile(
+    rf"(?<![\w/-])(?:{'|'.join(_FORMS)})(?:\s?(?P<bc>b\.?\s?c\.?(?:e\b)?))?(?!\w|[-/]\d)"
+)
+_DAY_NAMES = dict(
+    zip(
+        ("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+         " thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+         ).split(),
+        range(1, 21),
+        strict=True,
+    )
+) | {"thirtieth": 30}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Date:
+    """A date or a part of one; ``start`` and ``end`` are characters of the text's ``shown``.
+
+    ``days`` are (month, day) pairs: two where 04/05/1920 can be read either way, none where the
+    text gives a year alone; a day of 0 is a month alone. A year of 0 is a day without its year.
+    """
+
+    year: int
+    days: frozenset[tuple[int, int]]
+    start: int
+    end: int
+
+
+def dates_in(text: Text) -> Iterator[Date]:
+    """The dates of a text in the order they stand there; decades (1890s) are none."""
+    for match in _DATE.finditer(text.shown):
+        days = frozenset(_days(match))
+        if days or match.lastgroup:
+            year = next((match[f"y{i}"] for i in "1234569" if match[f"y{i}"]), None)
+            signed = int(year or 0) * (-1 if match["bc"] else 1)
+            yield Date(signed, days, match.start(), match.end())
+
+
+def _days(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    if match["a5"]:
+        first, second = int(match["a5"]), int(match["b5"])
+        yield from ((m, d) for m, d in ((first, second), (second, first)) if m <= 12 and d <= 31)
+        return
+    for i in "1234678":
+        month = match[f"m{i}"]
+        if month:
+            number = int(month) if month.isdigit() else MONTH_NUMBER[month]
+            day = match[f"d{i}"] if i != "6" else ""
+            yield number, _day(day) if day else 0
+
+
+def _day(text: str) -> int:
+    figures = re.match(r"\d+", text)
+    if figures:
+        return int(figures.group())
+    *tens, last = re.split(r"[- ]", text)
+    return _DAY_NAMES[last] + (20 if tens == ["twenty"] else 30 if tens else 0)
+
+
+def same_date(first: Date, second: Date) -> bool:
+    """Equal as far as both say: a year alone equals every date of it, a month its days."""
+    if first.year != second.year:
+        return False
+    if not first.days or not second.days:
+        return True
+    return any(
+        month == other and (day == another or 0 in (day, another))
+        for month, day in first.days
+        for other, another in second.days
+    )

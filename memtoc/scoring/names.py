@@ -1,0 +1,197 @@
+"""Whether two names are one entity: titles, initials, middle names, brackets, legal forms."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memtoc.scoring.lexicon import (
+    COMMON,
+    HEADS,
+    HONORIFICS,
+    LEGAL_FORMS,
+    PREPOSITIONS,
+    QUALIFIERS,
+    TITLES,
+)
+from memtoc.scoring.text import Text, read
+
+Words = tuple[str, ...]
+
+_BRACKET = re.compile(r"\(([^()]{1,200})\)?")
+_OTHER_NAME = re.compile(r"\s*(ne|nee|born|formerly|aka|a\.\s?k\.\s?a\.?|also known as|or)\b[:\s]*")
+_SPLIT = re.compile(r",\s|\s-\s|:\s")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+
+
+@dataclass(frozen=True)
+class Name:
+    """``head`` is what stands before the first comma, ``tail`` what follows (a title, a place).
+
+    ``others`` are further names that a bracket gives (née, born, formerly).
+    """
+
+    head: Words
+    tail: Words
+    others: tuple[Words, ...] = ()
+
+
+@lru_cache(maxsize=16384)
+def name_of(text: Text) -> Name:
+    """Reads a name such as "Robert Cholmondeley, 1st Viscount Cholmondeley (born Smith)"."""
+    shown = _BRACKET.sub(" ", text.shown)
+    head, _, tail = _cut(shown)
+    words = plain(read(head).words)
+    others = tuple(
+        other for bracket in _BRACKET.findall(text.shown) for other in _other_names(bracket, words)
+    )
+    return Name(words, read(tail).words, others)
+
+
+def _cut(shown: str) -> tuple[str, str, str]:
+    found = _SPLIT.search(shown)
+    return (shown[: found.start()], ",", shown[found.end() :]) if found else (shown, "", "")
+
+
+def _other_names(bracket: str, head: Words) -> list[Words]:
+    marker = _OTHER_NAME.match(bracket)
+    words = plain(read(bracket[marker.end() :] if marker else bracket).words)
+    if marker and marker.group(1) in ("ne", "nee", "born") and len(words) == 1 and len(head) > 1:
+        return [(*head[:-1], *words)]
+    return [words] if marker or len(words) >= 2 else []
+
+
+def plain(words: Words) -> Words:
+    """The words without leading honorifics and trailing legal forms, as far as any are left."""
+    first, last = 0, len(words)
+    while first < last - 1 and words[first] in HONORIFICS and words[first + 1] not in ("of", "and"):
+        first += 1
+    while last > first + 1 and words[last - 1] in LEGAL_FORMS:
+        last -= 1
+    return words[first:last]
+
+
+def same_name(first: Name, second: Name) -> str:
+    """The rule by which two names are one entity; empty where they are not. Symmetric."""
+    if tails_conflict(first, second):
+        return ""
+    for one in (first.head, *first.others):
+        for other in (second.head, *second.others):
+            rule = _same_words(one, other)
+            if rule:
+                return rule
+    return ""
+
+
+def _same_words(one: Words, other: Words) -> str:
+    if one == other:
+        return "same_name" if one else ""
+    short, long = sorted((one, other), key=len)
+    if len(short) < 2:
+        return ""
+    if long[: len(short)] == short:
+        return "short_form" if continues(long[len(short) :]) else ""
+    if long[-len(short) :] == short:
+        # Two given names of three, then the surname: the first may be left out.
+        return "short_form" if not {long[-len(short) - 1]} & QUALIFIERS else ""
+    return "initials_or_middle_names" if _aligned(short, long) else ""
+
+
+def continues(rest: Words) -> bool:
+    """Whether the words that follow a name leave it the same entity."""
+    if not rest:
+        return True
+    return not (
+        rest[0] in HEADS
+        or rest[0] in ("and", "junior", "senior")
+        or _ORDINAL.fullmatch(rest[0])
+        or rest[0].isdigit()
+        or (rest[-1] in HEADS and not set(rest) & PREPOSITIONS)
+    )
+
+
+def _aligned(short: Words, long: Words) -> bool:
+    """The same first and last name; what stands between may be initials or left out.
+
+    An initial stands for a name that starts with it: H. C. Artmann, Hans Carl Artmann.
+    """
+    if short[-1] != long[-1] or len(short[-1]) < 2 or set(long) & HEADS:
+        return False
+    at = 0
+    for i, word in enumerate(short[:-1]):
+        while at < len(long) - 1 and not _initial_of(word, long[at]):
+            if i == 0 or not long[at].isalpha():
+                return False
+            at += 1
+        if at == len(long) - 1:
+            return False
+        at += 1
+    return all(word.isalpha() for word in long[at:-1])
+
+
+def _initial_of(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    return len(short) == 1 and long.startswith(short)
+
+
+def tails_conflict(first: Name, second: Name) -> bool:
+    """Two titles or two places that share no word, or two different ordinals."""
+    one, other = first.tail, second.tail
+    if not one or not other:
+        return False
+    ordinals = [{word for word in tail if _ORDINAL.fullmatch(word)} for tail in (one, other)]
+    if all(ordinals) and not ordinals[0] & ordinals[1]:
+        return True
+    if all(_is_title(tail) for tail in (one, other)):
+        return not (set(one) & set(other)) - TITLES
+    if any(_is_title(tail) for tail in (one, other)):
+        return False
+    return not set(one) & set(other) and len(first.head) < 3
+
+
+def _is_title(tail: Words) -> bool:
+    return any(word in TITLES and word not in ("of", "and") for word in tail)
+
+
+def is_bare_title(words: Words) -> bool:
+    """A title that many have held ("Duke of Parma"); with an ordinal it is one person's."""
+    if any(_ORDINAL.fullmatch(word) for word in words) or not words:
+        return False
+    return words[0] in TITLES and (len(words) == 1 or words[1] == "of")
+
+
+def other_entity(said: Text, first: int, last: int) -> str:
+    """Whether the words around a name make it part of another one; the rule, or empty.
+
+    "Vassar College" in "Vassar College Student Association", "Ravi Shankar" in "Ravi Shankar
+    Prize", "Erbach" in "Erbach-Schönberg", "Han dynasty" in "Later Han dynasty".
+    """
+    behind = said.after(last - 1)
+    ahead = said.before(first)
+    following = said.words[last] if last < len(said.words) else ""
+    previous = said.words[first - 1] if first else ""
+    if (behind == "-" and following) or (ahead == "-" and previous):
+        return "part_of_compound"
+    if (
+        following
+        and not behind.strip(" \"'")
+        and _extends(said.words[last : last + 4], first, last)
+    ):
+        return "longer_entity"
+    if previous and not ahead.strip(" \"'"):
+        if previous in QUALIFIERS:
+            return "qualified_entity"
+        if last - first == 1 and previous not in COMMON | HONORIFICS:
+            return "part_of_name"
+    return ""
+
+
+def _extends(following: Words, first: int, last: int) -> bool:
+    head = following[0]
+    if head in HEADS or head in ("junior", "senior") or _ORDINAL.fullmatch(head):
+        return True
+    second = following[1] if len(following) > 1 else ""
+    if second in HEADS and head not in COMMON:
+        return True
+    return last - first == 1 and head not in COMMON

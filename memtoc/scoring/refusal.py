@@ -1,0 +1,73 @@
+"""Set phrases by which a span declines to answer: the paper's list and ours."""
+
+import re
+
+# The paper's: short phrases anywhere in the span, long polite ones at its start only.
+PAPER = re.compile(
+    r"\b(?:unknown|unable to|not sure|not known|not possible to|no information|not available"
+    r"|unavailable|not (?:been )?(?:provided|specified|mentioned|found)"
+    r"|(?:can ?not|can't) (?:be (?:determined|found|provided|answered)"
+    r"|determine|provide|answer|find|identify)"
+    r"|(?:could not|couldn't) (?:be (?:determined|found|retrieved|provided|identified|accurately)"
+    r"|determine|provide|find (?:a|the|this|that|out))"
+    r"|(?:does|did|do)(?: not|n't) (?:provide|contain|specify|include|answer|mention))\b"
+    r"|^\W*(?:i am sorry|i'm sorry|i apologi[sz]e|i'm afraid|i am afraid|i do not (?:know|have)"
+    r"|i don't (?:know|have)|i (?:can ?not|can't))\b",
+    re.IGNORECASE,
+)
+
+_FIND = (
+    "determine|provide|find|answer|retrieve|identify|access|locate|give|verify|confirm|say|specify"
+    "|contain|include|mention|state|return|know|have|recall|list|indicate|establish|obtain|offer"
+    "|supply|reveal|disclose|tell|ascertain|conclude|name|show|address|yield|produce|complete"
+    "|fulfil|fulfill|assist|help|connect"
+)
+_FOUND = (
+    "determined|found|retrieved|identified|provided|verified|confirmed|answered|located|given"
+    "|established|accessed|ascertained|known|obtained|specified|available|mentioned|listed"
+    "|included|stated|recorded|documented|disclosed|clear|possible|present|contained|returned"
+    "|indicated|public|sure|certain|aware|familiar|able"
+)
+_NO = r"(?:not|n't|never)"
+_FACT = (
+    "information|data|records?|answer|details?|results?|mention|evidence|value|knowledge|idea"
+    "|way|match|match(?:es)?|reference|output|response"
+)
+OURS = re.compile(
+    rf"\b(?:can|could|do|does|did|would|will|was|were|is|am|are|has|have)\s?{_NO}"
+    rf"(?:\s(?!only\b)[a-z]+){{0,2}}?\s(?:{_FIND})\b"
+    rf"|\bcannot(?:\s[a-z]+){{0,2}}?\s(?:{_FIND})\b"
+    rf"|\b(?:can|could|would|will)\s?{_NO}\sbe(?:\s[a-z]+){{0,2}}?\s(?:{_FOUND})\b"
+    rf"|\bcannot\sbe(?:\s[a-z]+){{0,2}}?\s(?:{_FOUND})\b"
+    rf"|(?<!if )\b(?:is|are|was|were|been|am|'m|'s|'re)\s?{_NO}(?:\s[a-z]+)?\s(?:{_FOUND})\b"
+    rf"|\b(?:unable|failed|fails|fail|impossible|not able|not possible|difficult)\sto\b"
+    rf"|\b(?:no|any|insufficient|not enough|without enough|lacks?)(?:\s(?:the|specific|reliable|such"
+    rf"|available|relevant|sufficient|further|known|clear|definitive|matching|necessary|exact))?"
+    rf"\s(?:{_FACT})\b(?!\s(?:except|but)\b)"
+    r"|\bunavailable\b|\bnot (?:provided|specified|available|mentioned|found|known|given|listed)\b"
+    r"|\b(?:unsure|uncertain)\b|\bno idea\b|\bunanswerable\b"
+    r"|\b(?:decline|refuse) to\b|\bhave to abstain\b|\bi abstain\b|\bwithhold\b"
+    r"|(?:^|[.:;,]\s|\b(?:is|are|was|were|remains?|as|currently|still|be)\s)(?:also |completely )?"
+    r"(?:unknown|undetermined|unspecified|undisclosed|indeterminate|unclear|missing)"
+    r"(?=\s*(?:$|[.,;:!)(-]|(?:to|at|based|due|because|from|as|and|for|since|without|given)\b))"
+    r"|^\W*(?:i'm |i am )?(?:so |very )?(?:sorry|apologies|afraid)\b|^\W*i apologi[sz]e\b"
+)
+# A span that is nothing but one of these.
+BARE = frozenset(
+    (
+        "unknown", "none", "n/a", "na", "null", "nil", "not available", "not applicable", "no answer",
+        "abstain", "undetermined", "unspecified", "unanswerable", "error", "no data", "not found",
+        "i don't know", "i do not know", "idk", "no idea", "nothing", "uncertain", "unclear",
+        "unavailable", "insufficient information", "tool error", "no value", "no result",
+    )
+)  # fmt: skip
+# Clauses that report a failure, give advice or hedge: they hold words beyond the question's, yet
+# assert no answer.
+NO_ASSERTION = re.compile(
+    r"\b(?:tool|errors?|issues?|databases?|unavailab\w*|stale|cached?|try again|please|you (?:may|can"
+    r"|could|might|would|need)|further|additional|to find|would need|need to|recommend\w*|sources?"
+    r"|resources?|more (?:information|context|details)|service|outputs?|results?|responses?"
+    r"|information|data|context|mentions?|mentioned|only (?:returned|provided|returns|provides)"
+    r"|requires?|required|guess|confirmation|unfortunately|sorry|afraid|unrelated|irrelevant"
+    r"|nearby|specific|requested|request|query|question|whether|temporar\w+|upstream|internal)\b"
+)

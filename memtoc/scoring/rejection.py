@@ -1,0 +1,150 @@
+"""Values that stand in a span only to be turned down, or to be said not to be there.
+
+Each rule reads the words around one occurrence of a value: what stands before it in its clause,
+what is said of it behind, whether the clause merely reports what the tool returned while another
+clause gives the answer, and whether the value is given as another fact than the one asked for.
+"""
+
+import re
+from functools import lru_cache
+
+from memtoc.scoring.claims import asserts, is_abbreviation
+from memtoc.scoring.text import Text
+
+# How far a value's context reaches, in characters.
+_REACH = 240
+
+_CONTRAST = (
+    r"but|however|although|though|even though|while|whereas|yet|nevertheless|despite|in fact"
+)
+_CLAUSE = re.compile(rf"[;:\n()]|[.!?](?=\s|$)|\s-\s|\b(?:{_CONTRAST})\b")
+_COMMA = re.compile(r",\s")
+
+# "not sure" and the like are hedges: they turn nothing down.
+_SURE = (
+    r"(?!\s+(?:only|just|sure|certain|entirely|completely|absolutely|fully|100|mistaken|wrong"
+    r"|confident|positive|aware)\b)"
+)
+_NOT = rf"(?:\b(?:not|never|cannot)|n't)\b{_SURE}"
+_NEGATED_BEFORE = re.compile(
+    rf"{_NOT}|\b(?:nor|neither|rather than|instead of|other than|opposed to|contrary to|unlike"
+    r"|except|excluding|without|unable to|fails? to|failed to|impossible to"
+    r"|no (?:information|records?|mention|evidence|indication|data|details?|reference))\b"
+)
+_NOT_RIGHT = (
+    r"(?:incorrect|wrong|inaccurate|false|mistaken|erroneous|an error|a mistake|untrue|invalid"
+    r"|an? (?:incorrect|wrong)|not (?:correct|right|accurate|true|the (?:correct|right|answer)))"
+)
+_BE = r"(?:is|was|are|were|seems?|appears?|looks)"
+_HOW = (
+    r"(?:\s+(?:actually|likely|probably|clearly|simply|definitely|certainly|also|to be|in fact))?"
+)
+_DENIED_AFTER = re.compile(
+    rf"[\"'\s)]*(?:\w+\s+){{0,2}}?(?:{_BE}|be|has|have|had|did|does|do|could|can|would|should)"
+    rf"{_HOW}\s?(?:n't|not|never)\b{_SURE}|[\"'\s)]*cannot\b"
+)
+_WRONG_AFTER = re.compile(
+    rf"[\"'\s).,;]*(?:\w+\s+){{0,4}}?(?:\W{{0,3}}(?:which|this|that|it|but this|but that|but it)"
+    rf"(?:\s+\w+)?\s+)?{_BE}{_HOW}\s+{_NOT_RIGHT}\b"
+)
+_REPORT = re.compile(
+    r"\b(?:tool|returns?|returned|output|result|response|lookup|search|database|sources?|passage"
+    r"|document|api|cached|retrieved|information provided|provided information)\b"
+)
+_MENTION = re.compile(
+    r"\b(?:mentions?|mentioned|returns?|returned|lists?|listed|refers?|states?|stated|provides?"
+    r"|shows?|contains?|includes?|gives?|only|associated|related)\b"
+)
+_REFUSED = re.compile(
+    r"\b(?:does|do|did|is|are|was|were|could|can) ?(?:not|n't)\b.{0,60}?\b(?:provid|specif|contain"
+    r"|includ|mention|answer|found|find|state|available|listed|indicate|give)|\bno information\b"
+    r"|\bunable to\b|\bcannot\b"
+)
+_CAVEAT = re.compile(
+    r"\bnot\b|n't\b|\bcannot\b|\b(?:may|might|could|stale|outdated|verif\w*|confirm\w*|accura\w*"
+    r"|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
+)
+_BIRTH = re.compile(r"\b(?:born|birth|birthdate|birthday)\b")
+_DEATH = re.compile(r"\b(?:died|dies|death|dead|deceased|passed away|killed|executed)\b")
+
+
+def turned_down(said: Text, first: int, last: int, question: str) -> str:
+    """The rule by which the value at words ``first`` to ``last`` is no answer; empty if it is one.
+
+    ``last`` is left out. A question that is itself negative ("Who did not sign?") turns nothing
+    down by a negation behind the value.
+    """
+    start, end = said.starts[first], said.ends[last - 1]
+    clauses = _clauses(said.shown)
+    own = next(i for i, (_, stop) in enumerate(clauses) if start < stop)
+    before = said.shown[max(clauses[own][0], start - _REACH) : start]
+    behind = said.shown[end : end + _REACH]
+    if _NEGATED_BEFORE.search(_COMMA.split(before)[-1]):
+        return "negated"
+    if _WRONG_AFTER.match(behind):
+        return "called_wrong"
+    if not re.search(_NOT, question.lower()) and _DENIED_AFTER.match(behind):
+        return "denied"
+    if _only_reported(said, clauses, own, question):
+        return "only_reported"
+    if _only_mentioned(said, clauses, own, before):
+        return "only_mentioned"
+    return "another_fact" if _another_fact(before, behind, question) else ""
+
+
+@lru_cache(maxsize=4096)
+def _clauses(shown: str) -> tuple[tuple[int, int], ...]:
+    """Where the clauses start and end; a contrasting conjunction opens its clause."""
+    cuts = [0]
+    for match in _CLAUSE.finditer(shown):
+        if match.group() == "." and is_abbreviation(shown, match.start()):
+            continue
+        cuts.append(match.start() if match.group()[0].isalpha() else match.end())
+    cuts.append(len(shown) + 1)
+    return tuple((a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b)
+
+
+def _only_reported(
+    said: Text, clauses: tuple[tuple[int, int], ...], own: int, question: str
+) -> bool:
+    """ "The tool returned X, but the answer is Y": X is reported, Y is asserted."""
+    if not _REPORT.search(said.shown, *clauses[own]):
+        return False
+    concessive = _opens_with_contrast(said.shown, clauses[own])
+    for i, clause in enumerate(clauses):
+        contrasted = concessive or (i > own and _opens_with_contrast(said.shown, clause))
+        if i != own and contrasted and _gives_a_value(said.shown[slice(*clause)], question):
+            return True
+    return False
+
+
+def _opens_with_contrast(shown: str, clause: tuple[int, int]) -> bool:
+    return bool(re.compile(rf"\W*(?:{_CONTRAST}|actually)\b").match(shown, *clause))
+
+
+def _gives_a_value(clause: str, question: str) -> bool:
+    return not _CAVEAT.search(clause) and not _REPORT.search(clause) and asserts(clause, question)
+
+
+def _only_mentioned(
+    said: Text, clauses: tuple[tuple[int, int], ...], own: int, before: str
+) -> bool:
+    """A value that a text which declined to answer goes on to mention."""
+    refused = _REFUSED.search(said.shown, 0, clauses[own][0])
+    return bool(refused and _MENTION.search(before))
+
+
+def _another_fact(before: str, behind: str, question: str) -> bool:
+    """A date of birth does not answer a question for a date of death."""
+    asked = question.lower()
+    for own, other in ((_BIRTH, _DEATH), (_DEATH, _BIRTH)):
+        if own.search(asked) and not other.search(asked):
+            near = _last(other, before)
+            return near > _last(own, before) or (
+                near == -1 == _last(own, before) and bool(other.match(behind.lstrip(" ,(")))
+            )
+    return False
+
+
+def _last(pattern: re.Pattern[str], text: str) -> int:
+    return max((match.start() for match in pattern.finditer(text)), default=-1)
