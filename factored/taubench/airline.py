@@ -110,6 +110,7 @@ def search_onestop_flight(
 @tool
 def book_reservation(
     db: State,
+    *,
     user_id: UserId,
     origin: Airport,
     destination: Airport,
@@ -124,9 +125,9 @@ def book_reservation(
 ) -> Record:
     """Book a reservation; the payments must add up to its price. Seats are not taken."""
     require(user_id in db["users"], "user not found")
+    priced = [_priced(db, flight, cabin, passengers) for flight in flights]
     total = 0
-    for flight in flights:
-        _price_flight(db, flight, cabin, passengers)
+    for flight in priced:
         total += flight["price"] * len(passengers)
     if insurance == "yes":
         total += 30 * len(passengers)
@@ -157,7 +158,7 @@ def book_reservation(
         "destination": destination,
         "flight_type": flight_type,
         "cabin": cabin,
-        "flights": flights,
+        "flights": priced,
         "passengers": passengers,
         "payment_history": payment_methods,
         "created_at": NOW,
@@ -197,21 +198,19 @@ def update_reservation_flights(
     require(reservation_id in db["reservations"], "reservation not found")
     reservation = db["reservations"][reservation_id]
     passengers = reservation["passengers"]
+    priced = [
+        _kept(reservation, flight, cabin) or _priced(db, flight, cabin, passengers)
+        for flight in flights
+    ]
     difference = 0
-    for flight in flights:
-        kept = _kept_flight(reservation, flight, cabin)
-        if kept:
-            for key in ("price", "origin", "destination"):
-                flight[key] = kept[key]
-        else:
-            _price_flight(db, flight, cabin, passengers)
-        difference += flight["price"] * len(passengers)
+    for new in priced:
+        difference += new["price"] * len(passengers)
     for old in reservation["flights"]:
         difference -= old["price"] * len(passengers)
     _check_payment(db, reservation, payment_id, difference)
 
     reservation = db["reservations"].edit(reservation_id)
-    reservation["flights"] = flights
+    reservation["flights"] = priced
     _charge(db, reservation, payment_id, difference)
     return reservation
 
@@ -285,8 +284,8 @@ def _connections(db: State, origin: str, destination: str) -> Iterator[tuple[Rec
                     yield first, second
 
 
-def _price_flight(db: State, flight: Record, cabin: str, passengers: Sequence[Passenger]) -> None:
-    """Check a flight for a booking and write its price, origin and destination into it."""
+def _priced(db: State, flight: Leg, cabin: str, passengers: Sequence[Passenger]) -> Record:
+    """The checks of a flight that is booked; the flight with price, origin and destination."""
     number = flight["flight_number"]
     require(number in db["flights"], f"flight {number} not found")
     known = db["flights"][number]
@@ -296,22 +295,29 @@ def _price_flight(db: State, flight: Record, cabin: str, passengers: Sequence[Pa
     require(record["status"] == "available", f"flight {number} not available on date {date}")
     enough = record["available_seats"][cabin] >= len(passengers)
     require(enough, f"not enough seats on flight {number}")
-    flight["price"] = record["prices"][cabin]
-    flight["origin"] = known["origin"]
-    flight["destination"] = known["destination"]
+    return _with_price(flight, record["prices"][cabin], known)
 
 
-def _kept_flight(reservation: Record, flight: Record, cabin: str) -> Record | None:
-    """The reservation's own entry for a flight that stays as it is, in the same cabin."""
+def _kept(reservation: Record, flight: Leg, cabin: str) -> Record | None:
+    """A flight that the reservation has already, in the same cabin, at the price paid then."""
     for old in reservation["flights"]:
         if (
             old["flight_number"] == flight["flight_number"]
             and old["date"] == flight["date"]
             and cabin == reservation["cabin"]
         ):
-            entry: Record = old
-            return entry
+            return _with_price(flight, old["price"], old)
     return None
+
+
+def _with_price(flight: Leg, price: int, known: Record) -> Record:
+    """The caller's own keys first, then the three that the tool adds."""
+    return {
+        **flight,
+        "price": price,
+        "origin": known["origin"],
+        "destination": known["destination"],
+    }
 
 
 def _check_payment(db: State, reservation: Record, payment_id: str, amount: float) -> None:

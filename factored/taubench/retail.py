@@ -22,6 +22,9 @@ NewItemIds = Annotated[list[str], "In the place of each item id, one of the same
 MethodId = Annotated[str, "A payment method of the user, such as 'gift_card_0000000'."]
 Reason = Annotated[Literal["no longer needed", "ordered by mistake"], "Why it is cancelled."]
 
+# The order in which the tools write an address; in the files, country stands before state.
+ADDRESS_KEYS = ("address1", "address2", "city", "state", "country", "zip")
+
 
 @tool
 def find_user_id_by_email(db: State, email: Annotated[str, "Such as 'a@example.com'."]) -> str:
@@ -33,7 +36,7 @@ def find_user_id_by_email(db: State, email: Annotated[str, "Such as 'a@example.c
 
 
 @tool
-def find_user_id_by_name_zip(db: State, first_name: str, last_name: str, zip: str) -> str:  # noqa: A002
+def find_user_id_by_name_zip(db: State, first_name: str, last_name: str, zip: str) -> str:
     """Find a user id by first name, last name and the zip code of the default address."""
     for user_id, user in db["users"].items():
         if (
@@ -91,13 +94,14 @@ def cancel_pending_order(db: State, order_id: OrderId, reason: Reason) -> Record
 @tool
 def modify_pending_order_address(
     db: State,
+    *,
     order_id: OrderId,
     address1: str,
     address2: str,
     city: str,
     state: str,
     country: str,
-    zip: str,  # noqa: A002
+    zip: str,
 ) -> Record:
     """Change the address of a pending order."""
     require(order_id in db["orders"], "order not found")
@@ -111,13 +115,14 @@ def modify_pending_order_address(
 @tool
 def modify_user_address(
     db: State,
+    *,
     user_id: UserId,
     address1: str,
     address2: str,
     city: str,
     state: str,
     country: str,
-    zip: str,  # noqa: A002
+    zip: str,
 ) -> Record:
     """Change the default address of a user."""
     require(user_id in db["users"], "user not found")
@@ -274,18 +279,8 @@ def _entry(kind: str, amount: float, payment_method_id: str) -> Record:
     }
 
 
-def _address(
-    address1: str, address2: str, city: str, state: str, country: str, zip_code: str
-) -> Record:
-    """An address as the tools write it; in the files, country stands before state."""
-    return {
-        "address1": address1,
-        "address2": address2,
-        "city": city,
-        "state": state,
-        "country": country,
-        "zip": zip_code,
-    }
+def _address(*parts: str) -> Record:
+    return dict(zip(ADDRESS_KEYS, parts, strict=True))
 
 
 def _first_item(order: Record, item_id: str) -> Record:

@@ -42,6 +42,7 @@ class Rows:
 
     @cached_property
     def sorted_keys(self) -> list[str]:
+        """The keys in the order of the hash."""
         return sorted(self.records)
 
     @cached_property
@@ -51,6 +52,7 @@ class Rows:
 
     @cached_property
     def canonical(self) -> str:
+        """The canonical text of the whole table."""
         return _tuple_text(self.pairs)
 
 

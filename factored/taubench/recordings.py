@@ -1,0 +1,176 @@
+"""Recorded dialogues: a result file of tau-bench, read back into actions and what they led to.
+
+One record of the file's list::
+
+    {"task_id": 0, "trial": 0, "reward": 1.0,
+     "info": {"task": {...}, "reward_info": {...} or null},
+     "traj": [{"role": "system", ...}, {"role": "user", ...}, {"role": "assistant", ...}, ...]}
+
+Two ways of writing calls are read: native ones (``tool_calls``, answered by a ``tool`` message) and
+the text of act and react agents (``Action:`` and a JSON object, answered by ``API output: ``).
+"""
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from factored.taubench.loading import read_json
+from factored.taubench.tasks import RESPOND, Action, MalformedActionError, Task
+from harness.errors import UserError
+
+API_OUTPUT = "API output: "
+TOOLS_IN_TEXT = "#Available tools"
+
+
+@dataclass(frozen=True)
+class RecordedStep:
+    """An action, or why it cannot be read, and the answer that was recorded to it.
+
+    ``answer`` is None where the recording stops before it; ``message`` counts from 0.
+    """
+
+    action: Action | None
+    answer: str | None
+    message: int
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One recorded dialogue. ``ended`` is False at the step limit, None where it is not known."""
+
+    where: str
+    task: Task
+    opening: str
+    steps: tuple[RecordedStep, ...]
+    ended: bool | None
+    reward: float | None
+    reward_info: Mapping[str, Any]
+
+    @property
+    def user_lines(self) -> list[str]:
+        """What the user says, in order."""
+        replies = [s.answer or "" for s in self.steps if s.action and s.action.name == RESPOND]
+        return [self.opening, *replies]
+
+
+def read_recordings(path: Path) -> tuple[list[Recording], list[str]]:
+    """The dialogues of a result file, and what was left out: episodes that crashed unrecorded.
+
+    Raises UserError that names the record.
+    """
+    records = read_json(path)
+    if not isinstance(records, list):
+        raise UserError(f"{path}: must be a list of recorded dialogues")
+    recordings, left_out = [], []
+    for index, record in enumerate(records):
+        where = f"{path}: record {index}"
+        if not isinstance(record, dict) or not isinstance(record.get("traj"), list):
+            raise UserError(f"{where}: needs the dialogue's messages in 'traj'")
+        if record["traj"]:
+            recordings.append(_recording(record, where, index))
+        else:
+            left_out.append(f"record {index} has no messages: {_crash(record)}")
+    return recordings, left_out
+
+
+def has_province(recordings: Sequence[Recording]) -> bool:
+    """Were these recorded before the users' addresses had the key 'state'?"""
+    return any(
+        '"province": ' in (step.answer or "")
+        for recording in recordings
+        for step in recording.steps
+        if step.action and step.action.name == "get_user_details"
+    )
+
+
+def _crash(record: Mapping[str, Any]) -> str:
+    info = record.get("info")
+    return str(info.get("error", "no reason"))[:200] if isinstance(info, dict) else "no reason"
+
+
+def _recording(record: Mapping[str, Any], where: str, index: int) -> Recording:
+    info, messages = record.get("info"), record["traj"]
+    if not isinstance(info, dict) or "task" not in info:
+        raise UserError(f"{where}: needs its task in 'info.task'")
+    if not all(isinstance(m, dict) and isinstance(m.get("role"), str) for m in messages):
+        raise UserError(f"{where}: every message needs a 'role'")
+    reward, reward_info = record.get("reward"), info.get("reward_info")
+    return Recording(
+        where=f"record {index} (task {record.get('task_id')}, trial {record.get('trial')})",
+        task=Task.from_row(info["task"], where),
+        opening=next((_text(m) for m in messages if m["role"] == "user"), ""),
+        steps=_steps(messages),
+        ended=reward_info is not None if "reward_info" in info else None,
+        reward=float(reward) if isinstance(reward, int | float) else None,
+        reward_info=reward_info if isinstance(reward_info, dict) else {},
+    )
+
+
+def _steps(messages: Sequence[Mapping[str, Any]]) -> tuple[RecordedStep, ...]:
+    in_text = _writes_calls_as_text(messages)
+    steps = []
+    for index, message in enumerate(messages):
+        if message["role"] != "assistant":
+            continue
+        follows = messages[index + 1] if index + 1 < len(messages) else {"role": "assistant"}
+        answer = None if follows["role"] == "assistant" else _text(follows)
+        try:
+            action = _text_action(message) if in_text else _native_action(message)
+        except (MalformedActionError, ValueError, KeyError, TypeError, IndexError) as error:
+            steps.append(RecordedStep(None, answer, index, str(error)))
+            continue
+        if in_text and answer is not None and action.name != RESPOND:
+            answer = answer.removeprefix(API_OUTPUT)
+        steps.append(RecordedStep(action, answer, index))
+    return tuple(steps)
+
+
+def _writes_calls_as_text(messages: Sequence[Mapping[str, Any]]) -> bool:
+    if any(message.get("tool_calls") or message["role"] == "tool" for message in messages):
+        return False
+    return any(
+        (message["role"] == "system" and TOOLS_IN_TEXT in _text(message))
+        or (message["role"] == "user" and _text(message).startswith(API_OUTPUT))
+        for message in messages
+    )
+
+
+def _native_action(message: Mapping[str, Any]) -> Action:
+    """The first tool call, as the original runs only that one; else the message to the user."""
+    if not message.get("tool_calls"):
+        return Action(RESPOND, {"content": _text(message)})
+    call = message["tool_calls"][0]["function"]
+    return Action(call["name"], _arguments(call["arguments"]))
+
+
+def _text_action(message: Mapping[str, Any]) -> Action:
+    """What stands after the last ``Action:``; where that is not JSON, it goes to the user."""
+    text = _text(message).split("Action:")[-1].strip()
+    try:
+        call = json.loads(text)
+    except (ValueError, RecursionError):
+        return Action(RESPOND, {"content": text})
+    return Action(call["name"], call["arguments"])
+
+
+def _arguments(given: Any) -> Any:
+    """A call's arguments: JSON text, or a Python literal, which some recordings hold."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(given)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        raise ValueError("the arguments are neither JSON nor a Python literal") from error
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
