@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memtoc.questions import ToolCall
-from memtoc.scoring.text import read
+from memtoc.scoring.text import fold
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
 
 def words_of(text: str) -> tuple[str, ...]:
     """Lower-case words without accents and punctuation: what two spellings have in common."""
-    return read(text).words
+    return tuple(re.findall(r"\w+", fold(text).lower().replace("'", "").replace("_", " ")))
 
 
 def groups_of(links: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -1,0 +1,238 @@
+"""What must hold for every wrong value before a benchmark is worth running.
+
+A violation names the question, the value and the rule; the report goes out as markdown for people
+and as JSON for programs. Nothing here changes a value.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memtoc.construction.drafts import WrongValues, words_of
+from memtoc.construction.kinds import TEMPORAL, kind_of
+from memtoc.construction.temporal import (
+    FAR_DAYS,
+    FAR_YEARS,
+    NEAR_DAYS,
+    NEAR_YEARS,
+    TIMEZONE,
+    parse_date,
+)
+from memtoc.questions import Question, same_value
+from memtoc.scoring.match import match
+from memtoc.scoring.text import occurrences
+
+RULES = {
+    "missing": "a near value is there",
+    "equals_gold": "the value is not the gold",
+    "equals_near": "far is not near",
+    "other_valid_value": "the value is not another valid answer",
+    "says_gold": "neither value nor gold, nor an alias of them, counts as the other when scored",
+    "shares_name": "no name contains the other",
+    "in_question": "the question does not name the value",
+    "kind": "the value is of the gold's kind",
+    "format": "the value is written as the gold is",
+    "distance": "a near date or year is near, a far one far",
+    "future": "the value is no future date",
+    "region": "a near time zone shares the gold's region, a far one does not",
+    "sex": "a person is replaced by one of the same sex, where both are known",
+}
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One rule broken by one value; ``field`` is near or far."""
+
+    id: str
+    field: str
+    rule: str
+    value: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All violations of a benchmark, and how many questions were looked at."""
+
+    checked: int
+    violations: tuple[Violation, ...]
+    sex_known: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Violations by rule, in the order of RULES; rules that held are left out."""
+        found = Counter(violation.rule for violation in self.violations)
+        return {rule: found[rule] for rule in RULES if found[rule]}
+
+
+def check(
+    questions: Iterable[Question], wrong: Mapping[str, WrongValues], last_year: int | None
+) -> Report:
+    """Checks near and far of all questions; ``wrong`` adds aliases and provenance by id.
+
+    ``last_year`` is the last year that is not the future; None leaves that rule out.
+    """
+    questions = list(questions)
+    none = WrongValues("", None, None, "")
+    violations = [
+        violation
+        for question in questions
+        for violation in _violations(question, wrong.get(question.id, none), last_year)
+    ]
+    known = sum(None not in _sexes(wrong.get(q.id, none), "near") for q in questions)
+    return Report(len(questions), tuple(violations), known)
+
+
+def _violations(
+    question: Question, wrong: WrongValues, last_year: int | None
+) -> Iterator[Violation]:
+    if not question.near.strip():
+        yield Violation(question.id, "near", "missing", "", "no near value")
+        return
+    for field, value in (("near", question.near), ("far", question.far)):
+        if value is not None:
+            for rule, detail in _broken(question, wrong, field, value, last_year):
+                yield Violation(question.id, field, rule, value, detail)
+
+
+def _broken(
+    question: Question, wrong: WrongValues, field: str, value: str, last_year: int | None
+) -> Iterator[tuple[str, str]]:
+    if same_value(value, question.gold):
+        yield "equals_gold", f"gold is '{question.gold}'"
+        return
+    if field == "far" and same_value(value, question.near):
+        yield "equals_near", f"near is '{question.near}'"
+    for other in wrong.alternatives:
+        if same_value(value, other):
+            yield "other_valid_value", f"'{other}' is valid too"
+    yield from _names(question, wrong, field, value)
+    if occurs(value, question.text):
+        yield "in_question", "the question names it"
+    written, right = _written(value, question.kind), _written(question.gold, question.kind)
+    if written != right:
+        yield "kind", f"written as {written}, the gold '{question.gold}' as {right}"
+    elif question.kind in TEMPORAL and right != question.kind:
+        yield "kind", f"the gold '{question.gold}' does not read as a {question.kind}"
+    elif question.kind in TEMPORAL:
+        yield from _temporal(question, field, value, last_year)
+    elif right == "number" and _marks(value) != _marks(question.gold):
+        yield "format", f"gold is '{question.gold}'"
+    gold_sex, sex = _sexes(wrong, field)
+    if question.kind == "person" and None not in (gold_sex, sex) and gold_sex != sex:
+        yield "sex", f"{sex}, the gold's is {gold_sex}"
+
+
+def _written(value: str, kind: str) -> str:
+    """Kind by the text alone; where a number is asked for, one of four digits is no year."""
+    written = kind_of(value)
+    return "number" if kind == "number" and written == "year" else written
+
+
+def _marks(number: str) -> set[str]:
+    return set(number) & set(",.% ")
+
+
+def occurs(value: str, text: str) -> bool:
+    """Whether ``value`` stands in ``text``, word for word."""
+    return next(occurrences(words_of(value), words_of(text)), None) is not None
+
+
+def _names(
+    question: Question, wrong: WrongValues, field: str, value: str
+) -> Iterator[tuple[str, str]]:
+    right = (question.gold, *question.aliases, *wrong.gold_aliases, *wrong.alternatives)
+    named = (value, *(wrong.near_aliases if field == "near" else ()))
+    said = [
+        f"'{one}' and '{other}'"
+        for one in named
+        for other in dict.fromkeys(right)
+        if match("boundary", one, other).matched or match("boundary", other, one).matched
+    ]
+    if said:
+        yield "says_gold", f"scored as one: {said[0]}"
+    elif kind_of(question.gold) == "other_string" and (
+        occurs(value, question.gold) or occurs(question.gold, value)
+    ):
+        yield "shares_name", f"gold is '{question.gold}'"
+
+
+def _sexes(wrong: WrongValues, field: str) -> tuple[str | None, str | None]:
+    """Sex of the gold and of a value, each None where the provenance does not tell."""
+    known = [wrong.provenance.get(name) for name in ("gold", field)]
+    gold, value = (k.get("sex") if isinstance(k, Mapping) else None for k in known)
+    return gold, value
+
+
+def _temporal(
+    question: Question, field: str, value: str, last_year: int | None
+) -> Iterator[tuple[str, str]]:
+    near = field == "near"
+    if question.kind == "timezone":
+        gold_zone, zone = TIMEZONE.fullmatch(question.gold), TIMEZONE.fullmatch(value)
+        if gold_zone and zone and (gold_zone["area"] == zone["area"]) is not near:
+            yield "region", f"gold is '{question.gold}'"
+        return
+    if question.kind == "year":
+        year, apart, allowed = int(value), abs(int(value) - int(question.gold)), NEAR_YEARS
+        allowed = NEAR_YEARS if near else FAR_YEARS
+    else:
+        gold_date, date = parse_date(question.gold), parse_date(value)
+        if gold_date is None or date is None:
+            return
+        if (gold_date.form, gold_date.short, gold_date.comma) != (
+            date.form,
+            date.short,
+            date.comma,
+        ):
+            yield "format", f"gold is '{question.gold}'"
+        year, apart = date.value.year, abs((date.value - gold_date.value).days)
+        allowed = NEAR_DAYS if near else FAR_DAYS
+    if not allowed[0] <= apart <= allowed[1]:
+        unit = "years" if question.kind == "year" else "days"
+        yield "distance", f"{apart} {unit} from the gold, not {allowed[0]} to {allowed[1]}"
+    if last_year is not None and year > last_year:
+        yield "future", f"after {last_year}"
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as a JSON object: checked, counts by rule, violations, and what a rule means."""
+    return {
+        "checked": report.checked,
+        "sex_known": report.sex_known,
+        "counts": report.counts,
+        "violations": [asdict(violation) for violation in report.violations],
+        "rules": {rule: RULES[rule] for rule in report.counts},
+    }
+
+
+def as_markdown(report: Report) -> str:
+    """The report as a page: a table of rules and a table that names each violation."""
+    total = len(report.violations)
+    lines = [
+        "# Checks",
+        "",
+        f"{report.checked} questions, {total} violation{'' if total == 1 else 's'}."
+        f" The sex of gold and near is known for {report.sex_known}.",
+        "",
+    ]
+    if report.violations:
+        lines += _table(
+            ("rule", "must hold", "violations"),
+            [(rule, RULES[rule], str(count)) for rule, count in report.counts.items()],
+        )
+        lines += _table(
+            ("question", "value", "is", "rule", "why"),
+            [(v.id, v.value, v.field, v.rule, v.detail) for v in report.violations],
+        )
+    return "\n".join(lines)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [_line(header), _line(["---"] * len(header)), *(_line(row) for row in rows), ""]
+
+
+def _line(cells: Sequence[str]) -> str:
+    shown = (" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(cell.replace('<', '&lt;') for cell in shown)} |"
