@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from factored.taubench.importing import import_data
 from factored.taubench.loading import DOMAINS, data_folder, load_domain
@@ -26,13 +26,13 @@ from harness.errors import UserError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give the exit code."""
     options = _parser().parse_args(arguments)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
             code: int = options.run(options)
-    except UserError as error:
-        _say(f"error: {error}", sys.stderr)
-        return 2
+        except UserError as error:
+            _say(f"error: {error}", sys.stderr)
+            code = 2
     for warning in caught:
         _say(f"warning: {warning.message}", sys.stderr)
     return code
@@ -93,11 +93,16 @@ def _report(comparison: Comparison, as_json: bool) -> int:
     return 1 if comparison.differences else 0
 
 
+class _OneLineParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; see --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m factored.taubench", description=__doc__)
+    parser = _OneLineParser(prog="python -m factored.taubench", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    compared = argparse.ArgumentParser(add_help=False)
+    compared = _OneLineParser(add_help=False)
     compared.add_argument("file", type=Path, metavar="FILE")
     compared.add_argument("--data", metavar="DIR", help="the data folder (else TAUBENCH_PATH)")
     compared.add_argument("--json", action="store_true", help="print the counts as JSON")

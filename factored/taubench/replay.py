@@ -37,7 +37,7 @@ class Comparison:
         if ours == recorded and type(ours) is type(recorded):
             self.equal[kind] += 1
         else:
-            self._note(f"{where}: {kind}: recorded {_shown(recorded)}, ours {_shown(ours)}")
+            self._note(f"{where}: {kind}: {_contrast(ours, recorded)}")
 
     def _note(self, line: str) -> None:
         self.differences += 1
@@ -57,10 +57,23 @@ class Comparison:
         return {kind: {"equal": self.equal[kind], "total": self.total[kind]} for kind in KINDS}
 
 
+def _contrast(ours: Any, recorded: Any) -> str:
+    """Both values on one line; of two texts, from shortly before they part."""
+    where = ""
+    if isinstance(ours, str) and isinstance(recorded, str):
+        parted = (
+            i for i, pair in enumerate(zip(ours, recorded, strict=False)) if len(set(pair)) > 1
+        )
+        same = next(parted, min(len(ours), len(recorded)))
+        start = max(0, same - MAX_SHOWN // 4)
+        ours, recorded = ours[start:], recorded[start:]
+        where = f" from character {same}"
+    return f"differ{where}: recorded {_shown(recorded)}, ours {_shown(ours)}"
+
+
 def _shown(value: Any) -> str:
-    """A value on one line, with control characters escaped, cut in the middle of nothing."""
     text = ascii(value)
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text)} characters)"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def compare_golden(path: Path, load: Callable[[str], LoadedDomain]) -> Comparison:
