@@ -21,8 +21,8 @@ class Backend:
     spec: Opens
     model: ModelSpec
     checkpoint: Checkpoint | None
-    _engine: Engine | None = field(default=None, repr=False)
-    loads: int = 0
+    loads: int = field(default=0, compare=False)
+    _engine: Engine | None = field(default=None, repr=False, compare=False)
 
     @property
     def weights(self) -> str:
@@ -53,6 +53,25 @@ class Backend:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+
+
+_RESIDENT: list[Backend] = []  # at most one: a sweep loads each model once, one after another
+
+
+def resident(spec: Opens, model: ModelSpec, checkpoint: Checkpoint | None) -> Backend:
+    """The backend in memory where it is the wanted one; else that is closed and this opened."""
+    wanted = Backend(spec, model, checkpoint)
+    if _RESIDENT and _RESIDENT[0] == wanted:
+        return _RESIDENT[0]
+    release()
+    _RESIDENT.append(wanted)
+    return wanted
+
+
+def release() -> None:
+    """Gives back the memory of the resident model."""
+    while _RESIDENT:
+        _RESIDENT.pop().close()
 
 
 @dataclass(frozen=True)

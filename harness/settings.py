@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, MissingMandatoryValue, OmegaConfBaseException
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from harness.errors import UserError
 
@@ -36,20 +36,16 @@ def parse(settings: type[Settings], container: Mapping[str, Any]) -> Settings:
 
     Strict: no text is taken for a number or a list. Raises UserError naming the first wrong key.
     """
-    adapter = TypeAdapter(settings, config=None if _has_config(settings) else STRICT)
+    adapter: TypeAdapter[Settings] = TypeAdapter(with_config(STRICT)(settings))
     try:
         return adapter.validate_json(json.dumps(dict(container)))
     except ValidationError as error:
-        raise UserError(_explain(error)) from error
+        raise UserError(_explain(error, container)) from error
 
 
-def _has_config(settings: type[Any]) -> bool:
-    return hasattr(settings, "__pydantic_config__")
-
-
-def _explain(error: ValidationError) -> str:
+def _explain(error: ValidationError, container: Mapping[str, Any]) -> str:
     first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"])
+    key = _key(first["loc"], container)
     given = first["input"]
     if first["type"] == "missing":
         return f"{key} has no value: set it, as in {key}=..."
@@ -58,3 +54,14 @@ def _explain(error: ValidationError) -> str:
     if first["type"] in ("tuple_type", "list_type") and isinstance(given, str):
         return f"{key}={given} is a text where a list is needed: write '{key}=[{given}]'"
     return f"{key}={given!r} does not fit: {first['msg'][0].lower()}{first['msg'][1:]}"
+
+
+def _key(location: tuple[int | str, ...], container: Any) -> str:
+    """The dotted key of an error; pydantic also lists the tags of unions, which are no keys."""
+    parts = []
+    for part in location:
+        inside = isinstance(container, Mapping) and part in container
+        if inside or isinstance(part, int) or part == location[-1]:
+            parts.append(str(part))
+            container = container[part] if inside else None
+    return ".".join(parts)

@@ -6,11 +6,13 @@ after all: a hedge behind an answer is no refusal, nor is "I am not sure, but it
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memtoc.scoring import refusal
 from memtoc.scoring.claims import asserts, is_abbreviation, value_range
 from memtoc.scoring.lexicon import COPULAS, PREPOSITIONS
 from memtoc.scoring.match import check_matcher
+from memtoc.scoring.rejection import another_fact
 from memtoc.scoring.text import fold, read
 
 _LABELLED_QUESTION = re.compile(r"\s*(?:q|question)\s*\d*\s*[:.]", re.IGNORECASE)
@@ -20,8 +22,15 @@ _QUESTION = re.compile(
 )
 _STUBS = frozenset(("answer", "final", "is", "a", "an", "the", "q", "question", "i", "it"))
 _CLAUSE = re.compile(
-    r"[;\n]|[.!?](?=\s|$)|,?\s\b(?=(?:but|however|although|though|therefore|thus|nevertheless)\b)"
+    r"[;\n()]|[.!?](?=\s|$)|,?\s\b(?=(?:but|however|although|though|therefore|thus|nevertheless)\b)"
 )
+# "The closest match in the given data is X" gives an answer although it speaks of data.
+_CONCLUSION = re.compile(
+    r"\b(?:match|guess|answer|candidate|possibility|option|conclusion|inference)\b[^.;]{0,80}?"
+    r"\b(?:is|was|are|be)\b"
+)
+_GUESS = re.compile(r"\b(?:possibly|perhaps|maybe|likely|probably|might|may|could|guess)\b")
+_BASIS = re.compile(r"\b(?:based on|according to|from|given|per)\b[^,;]{0,120},")
 _NEGATION = re.compile(r"\b(?:not|never|cannot|nor)\b|n't\b")
 
 
@@ -47,11 +56,11 @@ def abstains(matcher: str, span: str, question: str = "") -> Abstention:
     if not span.strip():
         return Abstention(False, "empty")
     if matcher == "containment":
-        return _paper(span, question)
+        return _paper(span)
     return _ours(span, question)
 
 
-def _paper(span: str, question: str) -> Abstention:
+def _paper(span: str) -> Abstention:
     """The paper counts a labelled question ("Q: ...") as a refusal."""
     if _LABELLED_QUESTION.match(span):
         return Abstention(True, "labelled_question")
@@ -67,20 +76,29 @@ def _ours(span: str, question: str) -> Abstention:
         return Abstention(False, "truncated")
     if shown.strip(" .*_\"'()[]!") in refusal.BARE:
         return Abstention(True, "bare_refusal")
-    refused, asserted, first_asserts = -1, -1, False
-    for at, clause in enumerate(_clauses(shown)):
+    return _weigh(_clauses(shown), question)
+
+
+def _weigh(clauses: list[str], question: str) -> Abstention:
+    """An answer first, or behind the last refusal, makes the refusal a hedge."""
+    refused = asserted = -1
+    for at, clause in enumerate(clauses):
         if _refuses(clause, question):
             refused = at
-        elif _answers(clause, question):
+        elif _answers(clause, question) and not _hangs_on_refusal(clause, at, refused):
             asserted = at
-            first_asserts |= refused < 0
+            if refused < 0:
+                break
     if refused < 0:
-        return Abstention(False, "answer")
-    if first_asserts:
-        return Abstention(False, "answer_with_hedge")
-    if asserted > refused:
-        return Abstention(False, "answer_after_hedge")
-    return Abstention(True, "refusal")
+        refuses_later = any(_refuses(clause, question) for clause in clauses)
+        return Abstention(False, "answer_with_hedge" if refuses_later else "answer")
+    rule = "answer_after_hedge" if asserted > refused else "refusal"
+    return Abstention(asserted < refused, rule)
+
+
+def _hangs_on_refusal(clause: str, at: int, refused: int) -> bool:
+    """A bracket straight behind a refusal explains it, unless it is a guess."""
+    return clause.startswith("(") and refused == at - 1 and not _GUESS.search(clause)
 
 
 def _is_echo(shown: str, question: str) -> bool:
@@ -108,21 +126,24 @@ def _clauses(shown: str) -> list[str]:
     cuts = [0]
     for match in _CLAUSE.finditer(shown):
         if match.group() != "." or not is_abbreviation(shown, match.start()):
-            cuts.append(match.end())
+            cuts.append(match.start() if match.group() == "(" else match.end())
     cuts.append(len(shown))
-    parts = (shown[a:b].strip() for a, b in zip(cuts, cuts[1:], strict=False))
+    parts = (shown[a:b].strip() for a, b in pairwise(cuts))
     return [part for part in parts if part.strip(" .!?,;")]
 
 
 def _refuses(clause: str, question: str) -> bool:
     """A refusal that the question itself holds is a name: "I Can't Tell You Why"."""
     asked = fold(question)
-    return any(
-        match.group().strip(" .,:;") not in asked for match in refusal.OURS.finditer(clause)
-    )
+    return any(match.group().strip(" .,:;") not in asked for match in refusal.OURS.finditer(clause))
 
 
 def _answers(clause: str, question: str) -> bool:
-    if _NEGATION.search(clause) or refusal.NO_ASSERTION.search(clause):
+    """Whether a clause gives a value, right or wrong, for what the question asks."""
+    if _NEGATION.search(clause) or another_fact(clause, question):
         return False
-    return asserts(clause, question)
+    concluded = _CONCLUSION.search(clause)
+    if concluded:
+        return asserts(clause[concluded.end() :], question)
+    clause = _BASIS.sub("", clause)
+    return not refusal.NO_ASSERTION.search(clause) and asserts(clause, question)

@@ -1,15 +1,63 @@
-"""Whether a reply says that the return and the memory disagree: a screening tool."""
+"""Whether a reply says that the return and the memory disagree: a screening tool, by rules.
+
+It reads the whole reply. A conflict is named by a word for it beside a word for either source, by
+calling the return wrong, by setting one's own knowledge against the return, or by naming both
+values in contrast.
+"""
 
 import re
 from dataclasses import dataclass
 
-MAX_REPLY = 20_000
+from memtoc.scoring.claims import value
+from memtoc.scoring.text import Text, fold, occurrences, read
 
-_CONFLICT = re.compile(
-    r"\b(?:conflict(?:s|ed|ing)?|contradict\w{0,5}|disagree\w{0,6}|discrepan\w{1,4}"
-    r"|inconsisten\w{1,4}|differs? from|does not match|doesn't match)\b",
-    re.IGNORECASE,
+# A reply of 128 new tokens is far shorter; of a longer one the first and the last part are read.
+MAX_REPLY = 4000
+
+_SOURCE = (
+    r"(?:tools?(?:'s)?|returns?|returned|outputs?|results?|responses?|lookup|search|database|api"
+    r"|retrieved|provided (?:value|information|data|answer)|passage|document|source)"
 )
+_OWN = (
+    r"(?:my (?:own )?(?:memory|knowledge|understanding|training|recollection|information|data"
+    r"|records|judge?ment|prior)|i (?:recall|remember|know|believe|think|understand|was trained)"
+    r"|general knowledge|common knowledge|internal knowledge|prior knowledge|background knowledge"
+    r"|well[- ]known|widely known|(?:is|are|was) (?:commonly |generally |actually )?known"
+    r"|historical(?:ly)?(?: records?| facts?| accurate| data)?|known facts?|established facts?"
+    r"|other (?:reliable )?sources|reliable sources|as far as i know|what i know)"
+)
+_CONFLICT = (
+    r"(?:conflict(?:s|ed|ing)?|contradict(?:s|ed|ing|ion|ions|ory)?|disagree(?:s|d|ment|ments)?"
+    r"|discrepan(?:cy|cies|t)|inconsisten(?:t|cy|cies)|mismatch(?:es|ed)?|at odds|incompatible"
+    r"|(?:differs?|differed|different|deviates?|departs?) from|clash(?:es)?"
+    r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
+    r"|not (?:match|consistent|in agreement|in line|aligned?))"
+)
+_DENIED = re.compile(
+    rf"\b(?:no|not|without|any|never|n't)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
+    r"|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?(?:conflict|contradict|disagree|differ)"
+)
+_WRONG = (
+    r"(?:incorrect|wrong|inaccurate|mistaken|erroneous|false|an error|a mistake|implausible"
+    r"|unreliable|dubious|suspicious|questionable|impossible|not (?:be )?(?:correct|right|accurate"
+    r"|true|plausible)|cannot be (?:correct|right|true)|can't be (?:correct|right|true))"
+)
+_SENTENCE = re.compile(r"(?<=[.!?;\n])\s+")
+_HAS_SOURCE = re.compile(rf"\b{_SOURCE}\b")
+_HAS_OWN = re.compile(rf"\b{_OWN}\b")
+_HAS_CONFLICT = re.compile(rf"\b{_CONFLICT}\b")
+_CALLED_WRONG = re.compile(
+    rf"\b{_SOURCE}\b[^.;]{{0,90}}?\b(?:is|are|was|were|be|seems?|appears?|looks?)(?:n't)?"
+    rf"(?: to be| clearly| likely| probably| actually| in fact| also)*\s{_WRONG}\b"
+    rf"|\b(?:incorrectly|wrongly|mistakenly|erroneously)\b[^.;]{{0,40}}?\b{_SOURCE}\b"
+    rf"|\b{_SOURCE}\b[^.;]{{0,40}}?\b(?:incorrectly|wrongly|mistakenly|erroneously)\b"
+    rf"|\b(?:incorrect|wrong|erroneous|inaccurate) {_SOURCE}\b"
+)
+_CONTRAST = re.compile(
+    r"\b(?:but|however|although|though|whereas|while|despite|contrary|yet|nevertheless|instead"
+    r"|rather than|actually|in fact|in reality|unlike|not|versus|vs)\b|n't\b"
+)
+_ERROR_CLAIM = re.compile(r"\b(?:error|unavailable|stale|timeout|timed out|503|permission)\b")
 
 
 @dataclass(frozen=True)
@@ -20,9 +68,44 @@ class Acknowledgment:
     rule: str
 
 
-def acknowledges(  # noqa: ARG001
-    reply: str, memory_span: str | None, tool_value: str | None
-) -> Acknowledgment:
-    """Reads the whole reply, not the span."""
-    found = bool(_CONFLICT.search(reply[:MAX_REPLY]))
-    return Acknowledgment(found, "conflict_word" if found else "none")
+def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) -> Acknowledgment:
+    """Reads the whole reply; where the tool returned no value there is nothing to disagree with."""
+    if tool_value is None:
+        return Acknowledgment(False, "no_value")
+    if len(reply) > 2 * MAX_REPLY:
+        reply = reply[:MAX_REPLY] + "\n" + reply[-MAX_REPLY:]
+    sentences = [part for part in _SENTENCE.split(reply) if part.strip()]
+    folded = [fold(sentence) for sentence in sentences]
+    for sentence, following in zip(folded, [*folded[1:], ""], strict=True):
+        rule = _in_sentence(sentence, f"{sentence} {following}")
+        if rule:
+            return Acknowledgment(True, rule)
+    both = memory_span is not None and _both_values(folded, memory_span, tool_value)
+    return Acknowledgment(both, "both_values" if both else "none")
+
+
+def _in_sentence(sentence: str, pair: str) -> str:
+    """The rule that a sentence, or it and the next one, meets."""
+    if _HAS_CONFLICT.search(sentence) and not _DENIED.search(sentence):
+        if _HAS_SOURCE.search(pair) or _HAS_OWN.search(pair):
+            return "conflict_word"
+    if _CALLED_WRONG.search(sentence) and not _ERROR_CLAIM.search(sentence):
+        return "return_called_wrong"
+    own, source, contrast = (p.search(pair) for p in (_HAS_OWN, _HAS_SOURCE, _CONTRAST))
+    return "own_knowledge_against_return" if own and source and contrast else ""
+
+
+def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> bool:
+    """Both values in one sentence or two that follow each other, with a word of contrast."""
+    own, returned = value(memory_span, ""), read(tool_value)
+    if not own.words or _stands_in(own, returned) or _stands_in(returned, own):
+        return False
+    for first, second in zip(sentences, [*sentences[1:], ""], strict=True):
+        text = read(f"{first} {second}")
+        if _stands_in(own, text) and _stands_in(returned, text) and _CONTRAST.search(text.shown):
+            return True
+    return False
+
+
+def _stands_in(inner: Text, outer: Text) -> bool:
+    return next(occurrences(inner.words, outer.words), None) is not None

@@ -4,8 +4,8 @@ A target is looked for in the answer word by word; then the value that the answe
 against the target's, which finds short forms, initials and middle names. Dates compare as dates.
 """
 
+import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
 
 from memtoc.scoring.claims import clause_end, value, value_range
@@ -22,6 +22,7 @@ from memtoc.scoring.names import (
 )
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.text import Text, occurrences, read
+from memtoc.scoring.timezones import Zone, has_zone, zones_in
 
 # A runaway reply may name a value hundreds of times; one accepted place is enough.
 _MAX_PLACES = 50
@@ -37,18 +38,37 @@ def same_answer(answer: str, target: str, question: str = "") -> Decided:
     if said.words == wanted.words:
         return True, "identical"
     sought = value(target, question)
+    if has_zone(sought) or (_ASKS_ZONE.search(question.lower()) and zones_in(sought)):
+        return _same_zone(said, zones_in(sought), question)
     dates = tuple(dates_in(sought))
-    if dates and _is_temporal(sought, dates):
+    if dates and (_ASKS_DATE.search(question.lower()) or _is_temporal(sought, dates)):
         return _same_date(said, dates, question)
     return _same_entity(answer, said, sought, question)
 
 
+_ASKS_ZONE = re.compile(r"\btime ?zone\b")
+_ASKS_DATE = re.compile(r"\b(?:when|(?:what|which) (?:year|date|day)|date of|birthdate|birthday)\b")
+_ASIDE = re.compile(r"\([^()]*\)?")
+
+
 def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
-    """Whether the value is dates and nothing else but common words."""
+    """Whether the value is dates and nothing else but common words and a bracket."""
     rest = sought.shown
     for date in reversed(dates):
         rest = rest[: date.start] + " " + rest[date.end :]
-    return all(word in COMMON for word in read(rest).words)
+    return all(word in COMMON for word in read(_ASIDE.sub(" ", rest)).words)
+
+
+def _same_zone(said: Text, wanted: list[Zone], question: str) -> Decided:
+    """A common name is each of its Area/City forms; two forms are one zone only if equal."""
+    reason = "no_zone"
+    forms = frozenset[str]().union(*(zone.forms for zone in wanted))
+    for zone in zones_in(said)[:_MAX_PLACES]:
+        reason = turned_down(said, zone.first, zone.last, question) if zone.forms & forms else ""
+        if zone.forms & forms and not reason:
+            return True, "same_zone"
+        reason = reason or "different_zone"
+    return False, reason
 
 
 def _same_date(said: Text, wanted: tuple[Date, ...], question: str) -> Decided:
@@ -82,7 +102,7 @@ def _same_entity(answer: str, said: Text, sought: Text, question: str) -> Decide
             place = (at, at + len(words))
             down = (
                 _bare_title(words, said)
-                or other_entity(said, *place)
+                or (not _is_number(words) and other_entity(said, *place))
                 or _echoed(place, words, span, question)
                 or (tail and _other_tail(said, place, words, tail))
                 or turned_down(said, *place, question)
@@ -100,7 +120,15 @@ def _same_entity(answer: str, said: Text, sought: Text, question: str) -> Decide
 
 # Reasons that hold for the span as a whole: the names need not be compared further.
 _FINAL = frozenset(
-    "negated called_wrong denied only_reported only_mentioned another_fact bare_title".split()
+    [
+        "negated",
+        "called_wrong",
+        "denied",
+        "only_reported",
+        "only_mentioned",
+        "another_fact",
+        "bare_title",
+    ]
 )
 
 
@@ -115,6 +143,10 @@ def _forms(sought: Text) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         yield name.head, name.tail
     for other in name.others:
         yield other, ()
+
+
+def _is_number(words: tuple[str, ...]) -> bool:
+    return all(word.replace(".", "").isdigit() for word in words)
 
 
 def _bare_title(words: tuple[str, ...], said: Text) -> str:

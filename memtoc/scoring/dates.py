@@ -4,25 +4,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memtoc.scoring.lexicon import words
 from memtoc.scoring.text import Text
 
-_MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
+_MONTHS = words("months")
 MONTH_NUMBER = {name: n for n, name in enumerate(_MONTHS, start=1)}
 MONTH_NUMBER |= {name[:3]: n for n, name in enumerate(_MONTHS, start=1)} | {"sept": 9}
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBER, key=len, reverse=True))})"
-_DAY_WORD = (
-    r"(?:(?:twenty|thirty)[- ])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)"
-    r"|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth"
-    r"|nineteenth|twentieth|thirtieth"
-)
-_DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?|{_DAY_WORD})"
+_UNITHS = "|".join(words("ordinals")[1:10])
+_DAY_WORD = rf"(?:(?:twenty|thirty)[- ])?(?:{_UNITHS})|{'|'.join(words('ordinals')[10:])}|twentieth|thirtieth"
+_DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?\b|{_DAY_WORD})"
 _GAP = r"[\s,./-]{1,3}"
 _YEAR = r"\d{3,4}"
 _FORMS = (
-    rf"(?P<y1>\d{{4}})[-/.](?P<m1>\d{{1,2}})[-/.](?P<d1>\d{{1,2}})(?:t[\d:.]+z?)?",
+    r"(?P<y1>\d{4})[-/.](?P<m1>\d{1,2})[-/.](?P<d1>\d{1,2})(?:t[\d:.]+z?)?",
     rf"(?P<d2>{_DAY})(?:\s+day)?{_GAP}(?:of\s+)?(?P<m2>{_MONTH})\b\.?{_GAP}"
     rf"(?:in\s+|ad\s+|of\s+)?(?P<y2>{_YEAR})",
     rf"(?P<m3>{_MONTH})\b\.?{_GAP}(?:the\s+)?(?P<d3>{_DAY}){_GAP}(?:in\s+|of\s+)?(?P<y3>{_YEAR})",
@@ -36,15 +32,10 @@ _FORMS = (
 _DATE = re.compile(
     rf"(?<![\w/-])(?:{'|'.join(_FORMS)})(?:\s?(?P<bc>b\.?\s?c\.?(?:e\b)?))?(?!\w|[-/]\d)"
 )
-_DAY_NAMES = dict(
-    zip(
-        ("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-         " thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-         ).split(),
-        range(1, 21),
-        strict=True,
-    )
-) | {"thirtieth": 30}  # fmt: skip
+_DAY_NAMES = {word: n for n, word in enumerate(words("ordinals"))} | {
+    "twentieth": 20,
+    "thirtieth": 30,
+}
 
 
 @dataclass(frozen=True)

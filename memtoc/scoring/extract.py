@@ -1,4 +1,9 @@
-"""From a raw reply to the short span that is judged (spec section 4, extraction)."""
+"""From a raw reply to the short span that is judged (spec section 4, extraction).
+
+The answer stands behind the last ``FINAL:`` marker that is not quoted. What models do instead has
+rules of its own: a copied placeholder, a marker with nothing behind it, a line repeated until it
+is cut off, a thought block, a tool call in place of an answer.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,26 +11,136 @@ from dataclasses import dataclass
 # Only the tail of a runaway reply can hold the last marker; 128 new tokens are far shorter.
 MAX_REPLY = 20_000
 
-_MARKER = re.compile(r"(?<![\w\"'“”‘’`«])[*_#>\s]{0,8}FINAL[*_]{0,3}[ \t]{0,4}:", re.IGNORECASE)
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>", re.IGNORECASE)
+_MARKER = re.compile(
+    r"(?<!\w)[*_`]{0,3}FINAL(?: ANSWER)?[*_`]{0,3}[ \t]{0,4}[:：][*_`]{0,3}", re.IGNORECASE
+)
+_QUOTES = "\"'“”‘’„«»`"
+_PLACEHOLDER = re.compile(
+    r"[\[<{(]\s*(?:the |your |insert |put |a |an |short |final |correct |best |actual |exact "
+    r"|concise |single |my |here )*"
+    r"(?:answer|response|guess|value|result|name|date|entity|text|span|output|\.{2,}|…)"
+    r"(?: here| only| goes here| text| value)?\s*[\]>})]"
+    r"|(?:insert |put )?(?:your|the)(?: (?:final|short|best|own))* (?:answer|guess|response)"
+    r"(?: here| goes here)?\s*[.:]?(?=$|\n)"
+    r"|answer here\b|_{2,}|\.{3,}|…",
+    re.IGNORECASE,
+)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_TOOL_CALL = re.compile(
+    r"\s*(?:<\|?(?:tool_call|function_call|python_tag|function)\b|<function=|\[TOOL_CALLS\]"
+    r"|\[?\s*\{\s*\"(?:name|function|type|tool|tool_name|action)\"\s*:|```tool_(?:code|call))",
+    re.IGNORECASE,
+)
+_SPECIAL = re.compile(
+    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:start|end)_of_turn>|<eos>|<pad>|\[/?INST\]", re.IGNORECASE
+)
+_FENCE = re.compile(r"[ \t]*```\w{0,20}[ \t]*")
+_EDGES = " \t*_`#>"
+_PAIRS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "[": "]", "<": ">", "{": "}"}
 
 
 @dataclass(frozen=True)
 class Span:
-    """The extracted answer and the rule that found it."""
+    """The extracted answer and the rule that found it; an empty text where there is none."""
 
     text: str
     rule: str
 
 
 def extract(reply: str) -> Span:
-    """The answer span of a raw reply; an empty text where there is none."""
-    tail = reply[-MAX_REPLY:]
-    found = list(_MARKER.finditer(tail))
-    if not found:
-        lines = [line.strip() for line in tail.splitlines() if line.strip()]
-        return Span(lines[-1], "last_line") if lines else Span("", "empty")
-    for line in tail[found[-1].end() :].splitlines():
-        if line.strip(" *_\t"):
-            return Span(line.strip(" *_\t"), "marker")
-    return Span("", "empty")
+    """The answer span of a raw reply. Of a very long one the last MAX_REPLY characters are read."""
+    body = _SPECIAL.sub(" ", _without_thought(reply[-MAX_REPLY:]))
+    if not body.strip():
+        cut_off = _THOUGHT.search(reply[-MAX_REPLY:]) or _THOUGHT.search(reply[:200])
+        return Span("", "unclosed_thought" if cut_off else "empty")
+    markers = [match for match in _MARKER.finditer(body) if not _is_quoted(body, match)]
+    span = _after_marker(body, markers) if markers else _last_line(body)
+    if _TOOL_CALL.match(span.text) or (span.rule != "marker" and _TOOL_CALL.match(body)):
+        return Span("", "tool_call")
+    return span
+
+
+def _without_thought(tail: str) -> str:
+    """What follows the last thought block; nothing where a block was never closed."""
+    closed = list(_THOUGHT_END.finditer(tail))
+    rest = tail[closed[-1].end() :] if closed else tail
+    opened = _THOUGHT.search(rest)
+    return rest[: opened.start()] if opened else rest
+
+
+def _is_quoted(body: str, marker: re.Match[str]) -> bool:
+    """A marker that is spoken of: begin the line with "FINAL:". A quoted whole line is none."""
+    before = body[marker.start() - 1 : marker.start()]
+    text = marker.group()
+    if text[0] == "`" and text[-1] == "`":
+        return True
+    if before not in tuple(_QUOTES):
+        return False
+    line_start = body.rfind("\n", 0, marker.start()) + 1
+    rest = body[marker.end() : marker.end() + 400].split("\n", 1)[0]
+    closes_at_once = rest.lstrip()[:1] in tuple(_QUOTES)
+    return closes_at_once or bool(body[line_start : marker.start() - 1].strip(_EDGES))
+
+
+def _after_marker(body: str, markers: list[re.Match[str]]) -> Span:
+    ends = [marker.start() for marker in markers[1:]] + [len(body)]
+    answers = [
+        _first_line(body[marker.end() : end]) for marker, end in zip(markers, ends, strict=True)
+    ]
+    for i in range(len(markers) - 1, -1, -1):
+        answer = answers[i]
+        if answer and not _PLACEHOLDER.fullmatch(answer):
+            # A loop is cut off in the middle of what it said before.
+            whole = _longer(answer, answers[:i]) if i == len(markers) - 1 else ""
+            return Span(whole, "repeated_marker") if whole else _clean(answer, "marker")
+        if answer:
+            return _beside_placeholder(body, markers[i], ends[i])
+    before = _last_line(body[: markers[0].start()])
+    return Span(before.text, "line_before_marker") if before.text else Span("", "empty_marker")
+
+
+def _first_line(text: str) -> str:
+    for line in text.split("\n"):
+        stripped = line.strip(_EDGES)
+        if stripped and not _FENCE.fullmatch(line):
+            return stripped
+    return ""
+
+
+def _clean(answer: str, rule: str) -> Span:
+    """The answer without a placeholder before it and without quotes or brackets around it."""
+    placeholder = _PLACEHOLDER.match(answer)
+    if placeholder and answer[placeholder.end() :].strip(_EDGES + ".-:"):
+        return Span(answer[placeholder.end() :].strip(_EDGES + "-:"), "after_placeholder")
+    closing = _PAIRS.get(answer[0])
+    if closing and len(answer) > 2 and answer.rstrip(".").endswith(closing):
+        inner = answer.rstrip(".")[1:-1].strip()
+        if inner and closing not in inner and answer[0] not in inner:
+            return Span(inner, rule)
+    return Span(answer, rule)
+
+
+def _beside_placeholder(body: str, marker: re.Match[str], end: int) -> Span:
+    lines = [line.strip(_EDGES) for line in body[marker.end() : end].split("\n")]
+    behind = [line for line in lines if line and not _PLACEHOLDER.fullmatch(line)]
+    if behind:
+        return Span(behind[0], "after_placeholder")
+    before = _last_line(_MARKER.sub("\n", body[: marker.start()]))
+    if before.text and not _PLACEHOLDER.fullmatch(before.text):
+        return Span(before.text, "line_before_placeholder")
+    return Span("", "placeholder")
+
+
+def _last_line(body: str) -> Span:
+    lines = [line.strip(_EDGES) for line in body.splitlines() if not _FENCE.fullmatch(line)]
+    lines = [line for line in lines if line]
+    if not lines:
+        return Span("", "empty")
+    whole = _longer(lines[-1], lines[:-1])
+    return Span(whole, "repeated_line") if whole else Span(lines[-1], "last_line")
+
+
+def _longer(line: str, earlier: list[str]) -> str:
+    """The earlier line that ``line`` repeats and does not finish; empty where there is none."""
+    return next((e for e in reversed(earlier) if len(e) > len(line) and e.startswith(line)), "")

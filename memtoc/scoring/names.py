@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memtoc.scoring.lexicon import (
+    AREA_FORMS,
     COMMON,
     HEADS,
     HONORIFICS,
     LEGAL_FORMS,
     PREPOSITIONS,
     QUALIFIERS,
+    TITLE_WORDS,
     TITLES,
 )
 from memtoc.scoring.text import Text, read
@@ -20,6 +22,9 @@ Words = tuple[str, ...]
 _BRACKET = re.compile(r"\(([^()]{1,200})\)?")
 _OTHER_NAME = re.compile(r"\s*(ne|nee|born|formerly|aka|a\.\s?k\.\s?a\.?|also known as|or)\b[:\s]*")
 _SPLIT = re.compile(r",\s|\s-\s|:\s")
+_NOT_NAMES = COMMON | HONORIFICS
+# Without capitals an adjective is told from a given name by its ending alone.
+_ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 
 
@@ -61,11 +66,11 @@ def _other_names(bracket: str, head: Words) -> list[Words]:
 
 
 def plain(words: Words) -> Words:
-    """The words without leading honorifics and trailing legal forms, as far as any are left."""
+    """The words without leading honorifics, trailing legal forms and kinds of area, as far as any are left."""
     first, last = 0, len(words)
     while first < last - 1 and words[first] in HONORIFICS and words[first + 1] not in ("of", "and"):
         first += 1
-    while last > first + 1 and words[last - 1] in LEGAL_FORMS:
+    while last > first + 1 and words[last - 1] in LEGAL_FORMS | AREA_FORMS:
         last -= 1
     return words[first:last]
 
@@ -74,26 +79,33 @@ def same_name(first: Name, second: Name) -> str:
     """The rule by which two names are one entity; empty where they are not. Symmetric."""
     if tails_conflict(first, second):
         return ""
+    titled = _is_title(first.tail) and _is_title(second.tail)
+    # In a family of one name the middle names and the ordinal tell father from son: where only
+    # one side gives the ordinal, the other must give all of the name.
+    loose = _has_ordinal(first.tail) == _has_ordinal(second.tail)
     for one in (first.head, *first.others):
         for other in (second.head, *second.others):
-            rule = _same_words(one, other)
+            rule = _same_words(one, other, titled, loose)
             if rule:
                 return rule
     return ""
 
 
-def _same_words(one: Words, other: Words) -> str:
+def _same_words(one: Words, other: Words, titled: bool, loose: bool) -> str:
     if one == other:
         return "same_name" if one else ""
     short, long = sorted((one, other), key=len)
-    if len(short) < 2:
+    if not short:
         return ""
+    if len(short) < 2:
+        # Arnold, Duke of Guelders and Arnold of Egmond, Duke of Guelders: the title is shared.
+        return "same_title" if titled and long[0] == short[0] and continues(long[1:]) else ""
     if long[: len(short)] == short:
         return "short_form" if continues(long[len(short) :]) else ""
     if long[-len(short) :] == short:
         # Two given names of three, then the surname: the first may be left out.
         return "short_form" if not {long[-len(short) - 1]} & QUALIFIERS else ""
-    return "initials_or_middle_names" if _aligned(short, long) else ""
+    return "initials_or_middle_names" if loose and _aligned(short, long) else ""
 
 
 def continues(rest: Words) -> bool:
@@ -144,19 +156,23 @@ def tails_conflict(first: Name, second: Name) -> bool:
     if all(ordinals) and not ordinals[0] & ordinals[1]:
         return True
     if all(_is_title(tail) for tail in (one, other)):
-        return not (set(one) & set(other)) - TITLES
+        return not (set(one) & set(other)) - TITLE_WORDS
     if any(_is_title(tail) for tail in (one, other)):
         return False
     return not set(one) & set(other) and len(first.head) < 3
 
 
+def _has_ordinal(words: Words) -> bool:
+    return any(_ORDINAL.fullmatch(word) for word in words)
+
+
 def _is_title(tail: Words) -> bool:
-    return any(word in TITLES and word not in ("of", "and") for word in tail)
+    return not TITLES.isdisjoint(tail)
 
 
 def is_bare_title(words: Words) -> bool:
     """A title that many have held ("Duke of Parma"); with an ordinal it is one person's."""
-    if any(_ORDINAL.fullmatch(word) for word in words) or not words:
+    if not words or _has_ordinal(words):
         return False
     return words[0] in TITLES and (len(words) == 1 or words[1] == "of")
 
@@ -182,7 +198,7 @@ def other_entity(said: Text, first: int, last: int) -> str:
     if previous and not ahead.strip(" \"'"):
         if previous in QUALIFIERS:
             return "qualified_entity"
-        if last - first == 1 and previous not in COMMON | HONORIFICS:
+        if last - first == 1 and previous not in _NOT_NAMES and not previous.endswith(_ADJECTIVE):
             return "part_of_name"
     return ""
 
@@ -194,4 +210,4 @@ def _extends(following: Words, first: int, last: int) -> bool:
     second = following[1] if len(following) > 1 else ""
     if second in HEADS and head not in COMMON:
         return True
-    return last - first == 1 and head not in COMMON
+    return last - first == 1 and head not in _NOT_NAMES

@@ -1,19 +1,8 @@
 """Numbers and ordinals in words or Roman figures, as figures: twelfth = 12th, Leopold II."""
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = (
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-    " thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-).split()
-_TENTHS = [ten[:-1] + "ieth" for ten in _TENS]
-# I, V and X alone are also words and initials: the reader of a text decides on those.
-_ROMAN = (
-    "ii iii iv vi vii viii ix xi xii xiii xiv xv xvi xvii xviii xix xx xxi xxii xxiii"
-).split()
+from memtoc.scoring.lexicon import words
+
+_ONES, _TENS, _ORDINALS = words("ones"), words("tens"), words("ordinals")
 _ROMAN_VALUES = (2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)
 
 
@@ -21,15 +10,15 @@ def ordinal(number: int) -> str:
     """1 -> 1st, 12 -> 12th, 22 -> 22nd."""
     if number % 100 in (11, 12, 13):
         return f"{number}th"
-    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"
+    return str(number) + {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 
 _FIGURES = (
     {word: str(n) for n, word in enumerate(_ONES)}
     | {word: str(n) for n, word in zip(range(20, 100, 10), _TENS, strict=True)}
     | {word: ordinal(n) for n, word in enumerate(_ORDINALS)}
-    | {word: ordinal(n) for n, word in zip(range(20, 100, 10), _TENTHS, strict=True)}
-    | {word: ordinal(n) for n, word in zip(_ROMAN_VALUES, _ROMAN, strict=True)}
+    | {word: ordinal(n) for n, word in zip(range(20, 100, 10), words("tenths"), strict=True)}
+    | {word: ordinal(n) for n, word in zip(_ROMAN_VALUES, words("roman"), strict=True)}
 )
 _UNITS = {word: n for n, word in enumerate(_ONES) if 1 <= n <= 9}
 _UNITHS = {word: n for n, word in enumerate(_ORDINALS) if 1 <= n <= 9}

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memtoc.scoring.abstain import abstains
-from memtoc.scoring.match import match
 from memtoc.scoring.memory import Memory, any_match
 
 OUTCOMES = ("followed_tool", "kept_memory", "both", "abstain", "other")
@@ -22,7 +21,7 @@ class Decision:
     why: Mapping[str, str]
 
 
-def decide(  # noqa: PLR0917
+def decide(
     matcher: str,
     span: str,
     question: str,
@@ -33,15 +32,17 @@ def decide(  # noqa: PLR0917
 ) -> Decision:
     """Judges an extracted span; ``tool_value`` is None where the return carries no value."""
     declined = abstains(matcher, span, question)
-    followed, why_followed = (False, "no_value")
-    if tool_value is not None:
-        result = match(matcher, span, tool_value, question)
-        followed, why_followed = result.matched, result.rule
+    # In ours a refusal gives no value, whatever it mentions; the paper counts the mention too.
+    silent = declined.rule if matcher == "boundary" and declined.matched else ""
+
+    def judge(values: Sequence[str]) -> tuple[bool, str]:
+        return (False, silent) if silent else any_match(matcher, span, values, question)
+
+    followed, why_followed = (False, "no_value") if tool_value is None else judge((tool_value,))
     kept, why_kept = (False, "no_memory")
     if memory is not None and not memory.absent:
-        result = match(matcher, span, memory.span, question)
-        kept, why_kept = result.matched, result.rule
-    correct, why_correct = any_match(matcher, span, (gold, *aliases), question)
+        kept, why_kept = judge((memory.span,))
+    correct, why_correct = judge((gold, *aliases))
     why = {
         "followed_tool": why_followed,
         "kept_memory": why_kept,

@@ -11,7 +11,7 @@ PAPER = re.compile(
     r"|(?:could not|couldn't) (?:be (?:determined|found|retrieved|provided|identified|accurately)"
     r"|determine|provide|find (?:a|the|this|that|out))"
     r"|(?:does|did|do)(?: not|n't) (?:provide|contain|specify|include|answer|mention))\b"
-    r"|^\W*(?:i am sorry|i'm sorry|i apologi[sz]e|i'm afraid|i am afraid|i do not (?:know|have)"
+    r"|^\W*(?:i am sorry|i'm sorry|i apologi[sz]e|i do not (?:know|have)"
     r"|i don't (?:know|have)|i (?:can ?not|can't))\b",
     re.IGNORECASE,
 )
@@ -68,6 +68,6 @@ NO_ASSERTION = re.compile(
     r"|could|might|would|need)|further|additional|to find|would need|need to|recommend\w*|sources?"
     r"|resources?|more (?:information|context|details)|service|outputs?|results?|responses?"
     r"|information|data|context|mentions?|mentioned|only (?:returned|provided|returns|provides)"
-    r"|requires?|required|guess|confirmation|unfortunately|sorry|afraid|unrelated|irrelevant"
+    r"|requires?|required|confirmation|unfortunately|sorry|afraid|unrelated|irrelevant"
     r"|nearby|specific|requested|request|query|question|whether|temporar\w+|upstream|internal)\b"
 )

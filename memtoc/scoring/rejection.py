@@ -7,6 +7,7 @@ clause gives the answer, and whether the value is given as another fact than the
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from memtoc.scoring.claims import asserts, is_abbreviation
 from memtoc.scoring.text import Text
@@ -85,11 +86,12 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
         return "called_wrong"
     if not re.search(_NOT, question.lower()) and _DENIED_AFTER.match(behind):
         return "denied"
-    if _only_reported(said, clauses, own, question):
+    if _only_reported(said, clauses, own, f"{question} {said.shown[start:end]}"):
         return "only_reported"
     if _only_mentioned(said, clauses, own, before):
         return "only_mentioned"
-    return "another_fact" if _another_fact(before, behind, question) else ""
+    sentence = said.shown[max(0, start - _REACH) : start].rsplit(". ", 1)[-1]
+    return "another_fact" if another_fact(sentence, question) else ""
 
 
 @lru_cache(maxsize=4096)
@@ -101,19 +103,21 @@ def _clauses(shown: str) -> tuple[tuple[int, int], ...]:
             continue
         cuts.append(match.start() if match.group()[0].isalpha() else match.end())
     cuts.append(len(shown) + 1)
-    return tuple((a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b)
+    return tuple((a, b) for a, b in pairwise(cuts) if a < b)
 
 
-def _only_reported(
-    said: Text, clauses: tuple[tuple[int, int], ...], own: int, question: str
-) -> bool:
-    """ "The tool returned X, but the answer is Y": X is reported, Y is asserted."""
+def _only_reported(said: Text, clauses: tuple[tuple[int, int], ...], own: int, known: str) -> bool:
+    """ "The tool returned X, but the answer is Y": X is reported, Y is asserted.
+
+    ``known`` are the question and X itself: a part of X in the other clause is no other value.
+    """
     if not _REPORT.search(said.shown, *clauses[own]):
         return False
-    concessive = _opens_with_contrast(said.shown, clauses[own])
+    opening = said.shown[max(0, clauses[own][0] - 1)]
+    concessive = _opens_with_contrast(said.shown, clauses[own]) or opening == "("
     for i, clause in enumerate(clauses):
         contrasted = concessive or (i > own and _opens_with_contrast(said.shown, clause))
-        if i != own and contrasted and _gives_a_value(said.shown[slice(*clause)], question):
+        if i != own and contrasted and _gives_a_value(said.shown[slice(*clause)], known):
             return True
     return False
 
@@ -122,8 +126,8 @@ def _opens_with_contrast(shown: str, clause: tuple[int, int]) -> bool:
     return bool(re.compile(rf"\W*(?:{_CONTRAST}|actually)\b").match(shown, *clause))
 
 
-def _gives_a_value(clause: str, question: str) -> bool:
-    return not _CAVEAT.search(clause) and not _REPORT.search(clause) and asserts(clause, question)
+def _gives_a_value(clause: str, known: str) -> bool:
+    return not _CAVEAT.search(clause) and not _REPORT.search(clause) and asserts(clause, known)
 
 
 def _only_mentioned(
@@ -134,15 +138,15 @@ def _only_mentioned(
     return bool(refused and _MENTION.search(before))
 
 
-def _another_fact(before: str, behind: str, question: str) -> bool:
-    """A date of birth does not answer a question for a date of death."""
+def another_fact(before: str, question: str) -> bool:
+    """Whether what leads to a value names birth where the question asks for death, or reverse.
+
+    The last of the two that is named counts: "died in 1801, was born in" leads to a birth.
+    """
     asked = question.lower()
     for own, other in ((_BIRTH, _DEATH), (_DEATH, _BIRTH)):
         if own.search(asked) and not other.search(asked):
-            near = _last(other, before)
-            return near > _last(own, before) or (
-                near == -1 == _last(own, before) and bool(other.match(behind.lstrip(" ,(")))
-            )
+            return _last(other, before) > _last(own, before)
     return False
 
 

@@ -1,0 +1,133 @@
+"""An arm made ready to run: validated settings, its questions, the digests of what it names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.environment import environment
+from harness.errors import UserError, one_of
+from harness.fingerprint import fingerprint
+from harness.generation import Backend, resident
+from harness.hashing import digest_of
+from harness.models import Checkpoint, locate
+from harness.seeds import generator
+from memtoc.questions import Benchmark, Question
+from memtoc.settings import ArmSettings
+
+# What a memory depends on: arms that agree in these share it.
+MEMORY_PARTS = (
+    "model",
+    "engine",
+    "benchmark",
+    "formulation",
+    "elicitation",
+    "decoding",
+    "limit",
+    "ids",
+    "seed",
+)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Settings, the canonical config they came from, and what the run stands on."""
+
+    settings: ArmSettings
+    config: Mapping[str, Any]
+    benchmark: Benchmark
+    questions: tuple[Question, ...]
+    checkpoint: Checkpoint | None
+    backend: Backend
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Digests of what the config names: weights, benchmark, resolved engine."""
+        return {
+            "weights": self.backend.weights,
+            "benchmark": self.benchmark.digest,
+            "engine": digest_of(self.settings.engine.identity()),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the arm."""
+        return fingerprint(self.config, self.digests)
+
+    @property
+    def slug(self) -> str:
+        """Model, benchmark, formulation, frame and mitigation, for people."""
+        arm = self.settings
+        parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.frame.name]
+        return "-".join(parts + [arm.mitigation.name] * (arm.mitigation.instruction is not None))
+
+    def facts(self) -> dict[str, Any]:
+        """What a manifest says of the arm's make: digests, resolved weights, surroundings."""
+        return {
+            "digests": self.digests,
+            "model_revision": self.checkpoint.revision if self.checkpoint else None,
+            "engine": {
+                **self.settings.engine.identity(),
+                "version": self.settings.engine.version(),
+            },
+            "benchmark": dict(self.benchmark.notes),
+            "questions": len(self.questions),
+            "seed": self.settings.seed,
+            **environment(),
+        }
+
+    @property
+    def memory_config(self) -> dict[str, Any]:
+        """The part of the config that identifies the memory."""
+        return {"task": "memory", **{name: self.config[name] for name in MEMORY_PARTS}}
+
+    @property
+    def memory_fingerprint(self) -> str:
+        """Identity of the memory."""
+        return fingerprint(self.memory_config, self.digests)
+
+    @property
+    def memory_slug(self) -> str:
+        """Model, benchmark, formulation and elicitation, for people."""
+        arm = self.settings
+        parts = (arm.model.name, arm.benchmark.name, arm.formulation.name, arm.elicitation.name)
+        return "-".join(parts)
+
+
+def prepare(settings: ArmSettings, config: Mapping[str, Any]) -> Arm:
+    """Loads the benchmark and finds the checkpoint; no weights are read.
+
+    Raises UserError for a benchmark row or model that cannot be used.
+    """
+    benchmark = settings.benchmark.load()
+    questions = select(benchmark, settings)
+    checkpoint = None
+    if settings.engine.reads_weights:
+        checkpoint = locate(settings.model, Path(settings.paths.cache))
+    backend = resident(settings.engine, settings.model, checkpoint)
+    return Arm(settings, config, benchmark, questions, checkpoint, backend)
+
+
+def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
+    """The questions named by ``ids``, or a seeded sample of ``limit``, in canonical order.
+
+    A larger limit keeps the questions of a smaller one.
+    """
+    questions: Sequence[Question] = benchmark.questions
+    if settings.ids is not None:
+        questions = _named(benchmark, settings.ids)
+    if settings.limit is None or settings.limit >= len(questions):
+        return tuple(questions)
+    drawn = sorted(questions, key=lambda q: generator(settings.seed, "limit", q.id).random())
+    chosen = {question.id for question in drawn[: settings.limit]}
+    return tuple(question for question in questions if question.id in chosen)
+
+
+def _named(benchmark: Benchmark, ids: Sequence[str]) -> list[Question]:
+    known = {question.id for question in benchmark.questions}
+    for name in ids:
+        if name not in known:
+            raise UserError(
+                f"ids: benchmark '{benchmark.name}' has no question '{name}': {one_of(known, name)}"
+            )
+    return [question for question in benchmark.questions if question.id in ids]

@@ -1,0 +1,88 @@
+"""An arm from end to end: memory pass, tool pass, scored rows, rates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.cache import GenerationCache
+from harness.completions import Completion
+from harness.folders import RunFolder, open_folder
+from harness.passes import Row, RunFailedError, check_errors, counts_row, run_pass
+from harness.rendering import Renderer, audit
+from memtoc.arm import Arm
+from memtoc.episodes import Episode, episodes, sentinel_episodes
+from memtoc.memories import Memories, elicit
+from memtoc.metrics import measure
+from memtoc.scored import score_episode
+from memtoc.scoring import SCORER_VERSION
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """Where an arm's files are, and the content of its metrics.json."""
+
+    folder: Path
+    metrics: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+
+
+def evaluate(arm: Arm) -> ArmResult:
+    """Runs an arm, continues it, or reads it where it is finished.
+
+    Raises UserError for anything a user can mend, RunFailedError where too many rows failed.
+    """
+    root = Path(arm.settings.paths.runs)
+    with open_folder(root, arm.slug, arm.fingerprint, arm.config) as folder:
+        if not folder.done:
+            _audit(arm)
+            with GenerationCache(Path(arm.settings.paths.cache) / "generations.sqlite") as cache:
+                try:
+                    _run(arm, folder, cache)
+                except RunFailedError as error:
+                    folder.fail(str(error))
+                    raise
+        return ArmResult(folder.path, folder.read("metrics.json"), folder.read("manifest.json"))
+
+
+def _audit(arm: Arm) -> None:
+    if arm.checkpoint is None:
+        return
+    renderer = Renderer(arm.settings.model, arm.checkpoint.folder)
+    for row, sentinels in sentinel_episodes(arm.settings):
+        audit(renderer, row.request.messages, sentinels)
+
+
+def _run(arm: Arm, folder: RunFolder, cache: GenerationCache) -> None:
+    memories = elicit(arm, cache)
+    rows = episodes(arm.settings, arm.questions)
+    wanted = [Row({"id": row.question.id, "condition": row.condition}, row.request) for row in rows]
+    completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache)
+    check_errors(completions, arm.settings.report.max_error_rate)
+    scored = _score(rows, completions, memories)
+    folder.write_rows("episodes.jsonl", scored)
+    folder.write("metrics.json", measure(scored, arm.settings.seed))
+    folder.finish(
+        {
+            **arm.facts(),
+            "memory": {"folder": str(memories.folder), "digest": memories.digest},
+            "counts": {**counts_row(counts, arm.backend), "skipped": _skipped(arm)},
+            "scorer": SCORER_VERSION,
+        }
+    )
+
+
+def _score(
+    rows: Sequence[Episode], completions: Sequence[Completion], memories: Memories
+) -> list[dict[str, Any]]:
+    return [
+        score_episode(row, reply, memories.completions[row.question.id])
+        for row, reply in zip(rows, completions, strict=True)
+    ]
+
+
+def _skipped(arm: Arm) -> dict[str, int]:
+    """Rows that an arm of these conditions could not have, by condition."""
+    without_far = sum(question.far is None for question in arm.questions)
+    asked = "tool_wrong_far" in arm.settings.conditions
+    return {"tool_wrong_far": without_far} if asked and without_far else {}

@@ -1,0 +1,76 @@
+"""A row of episodes.jsonl: whose reply it is, what was read from it, both matchers' decisions."""
+
+from dataclasses import asdict
+from typing import Any
+
+from harness.completions import Completion
+from memtoc.episodes import Episode
+from memtoc.scoring import (
+    MATCHERS,
+    Memory,
+    Span,
+    acknowledges,
+    cell,
+    decide,
+    extract,
+    score_memory,
+)
+
+
+def score_episode(row: Episode, reply: Completion, memory_reply: Completion) -> dict[str, Any]:
+    """Scores a reply beside its memory; a failed request gets no decisions, only its status.
+
+    The cell is known even where the final request failed, unless the memory's request failed.
+    """
+    question, failed = row.question, reply.status == "error"
+    span, memory_span = extract(reply.text), extract(memory_reply.text)
+    known = None if memory_reply.status == "error" else memory_span
+    named = acknowledges(reply.text, known.text if known else None, row.tool_value)
+    return {
+        "id": question.id,
+        "condition": row.condition,
+        "kind": question.kind,
+        "family": question.family,
+        "fold": question.fold,
+        "chain": question.chain,
+        "question": question.text,
+        "gold": question.gold,
+        "tool_value": row.tool_value,
+        "status": reply.status,
+        "span": None if failed else span.text,
+        "span_rule": None if failed else span.rule,
+        "memory_span": known.text if known else None,
+        "memory_status": memory_reply.status,
+        "acknowledged": None if failed else named.conflict,
+        "acknowledged_rule": None if failed else named.rule,
+        "scores": {
+            matcher: _scores(matcher, row, None if failed else span, known) for matcher in MATCHERS
+        },
+    }
+
+
+def _scores(
+    matcher: str, row: Episode, span: Span | None, memory_span: Span | None
+) -> dict[str, Any]:
+    question = row.question
+    memory: Memory | None = None
+    if memory_span is not None:
+        memory = score_memory(
+            matcher, memory_span.text, question.text, question.gold, question.aliases
+        )
+    found = {
+        "cell": cell(memory, row.tool_correct) if memory else None,
+        "memory_correct": memory.correct if memory else None,
+    }
+    if span is None:
+        return {**found, "outcome": None}
+    decision = decide(
+        matcher,
+        span.text,
+        question.text,
+        question.gold,
+        memory,
+        row.tool_value,
+        question.aliases,
+    )
+    return {**found, **asdict(decision)}

@@ -1,0 +1,188 @@
+"""The settings of an arm, as frozen dataclasses: one for each config group."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.completions import Decoding
+from harness.engines import EngineSpec
+from harness.errors import UserError, one_of
+from harness.models import ModelSpec
+from harness.settings import parse
+from harness.tracking import TrackerSpec
+from memtoc.sources import BenchmarkSpec
+
+CONDITIONS = ("tool_right", "tool_wrong", "tool_wrong_far", "tool_error", "noop", "no_tool")
+# The release lists one condition twice under two names; the prompts are byte-identical.
+ALIASES = {"no_conflict": "tool_right"}
+
+Section = Literal["note", "schema", "question", "return", "mitigation", "answer_line"]
+Presents = Literal["tool", "passage"]
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """One wording of every instruction; keys of ``closed_book`` are elicitations."""
+
+    name: str
+    closed_book: Mapping[str, str]
+    note: Mapping[Presents, str]
+    no_recall: Mapping[Presents, str]
+    judgement: Mapping[Presents, str]
+    heading: Mapping[str, str]
+    answer_line: str
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How the outside value is presented.
+
+    ``value`` and ``noop`` are a text or a JSON object in whose strings {value} and {question}
+    are replaced; ``has_error`` says whether an error payload can be shown in this frame.
+    """
+
+    name: str
+    presents: Presents
+    shows_schema: bool
+    value: str | Mapping[str, Any]
+    noop: str | Mapping[str, Any] | None
+    has_error: bool
+
+
+@dataclass(frozen=True)
+class Mitigation:
+    """A prompt mitigation: one instruction before the answer line, or none."""
+
+    name: str
+    instruction: str | None
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The structured error that ``tool_error`` returns."""
+
+    name: str
+    error: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Elicitation:
+    """How the memory is asked for: ``forced`` commits to a guess, ``open`` may say UNKNOWN."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The order of the prompt's sections."""
+
+    name: str
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """Sentences of the note that are switches: the tool is not callable again; use judgement."""
+
+    no_recall: bool
+    judgement: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a table shows: which matcher decides, and how much support a rate needs.
+
+    An arm with more failed rows than ``max_error_rate`` (a share of its rows) fails.
+    """
+
+    matcher: Literal["boundary", "containment"]
+    min_support: int
+    max_error_rate: float
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Folders of the runs, the memories and everything that can be made again."""
+
+    runs: str
+    memories: str
+    cache: str
+
+
+@dataclass(frozen=True)
+class ArmSettings:
+    """One arm: everything that gives its result a meaning, and how it is shown."""
+
+    task: Literal["evaluate"]
+    model: ModelSpec
+    engine: EngineSpec
+    benchmark: BenchmarkSpec
+    formulation: Formulation
+    frame: Frame
+    layout: Layout
+    clauses: Clauses
+    mitigation: Mitigation
+    payload: Payload
+    elicitation: Elicitation
+    decoding: Decoding
+    conditions: tuple[str, ...]
+    limit: int | None
+    ids: tuple[str, ...] | None
+    seed: int
+    dry_run: bool
+    report: Report
+    tracker: TrackerSpec
+    paths: Paths
+
+
+def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
+    """Validates a resolved config; every UserError names the key and a value that would do."""
+    arm = parse(ArmSettings, container)
+    for name in arm.conditions:
+        if name not in CONDITIONS:
+            raise UserError(f"conditions: unknown condition '{name}': {one_of(CONDITIONS, name)}")
+    if not arm.conditions:
+        raise UserError(f"conditions is empty: name some of {', '.join(CONDITIONS)}")
+    if arm.limit is not None and arm.limit < 1:
+        raise UserError(f"limit={arm.limit}: give at least 1, or null for all questions")
+    if arm.elicitation.name not in arm.formulation.closed_book:
+        raise UserError(
+            f"elicitation '{arm.elicitation.name}' has no wording in formulation "
+            f"'{arm.formulation.name}': {one_of(arm.formulation.closed_book, arm.elicitation.name)}"
+        )
+    return arm
+
+
+def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The one spelling of a config in which equal arms are equal, and what was left out, in words.
+
+    Conditions come in canonical order, once each, without those that the frame cannot show; a
+    payload without a condition that shows it is null.
+    """
+    given = [ALIASES.get(name, name) for name in _texts(container["conditions"], "conditions")]
+    impossible = _impossible(container["frame"])
+    known = [name for name in CONDITIONS if name in given and name not in impossible]
+    unknown = [name for name in given if name not in CONDITIONS]
+    left_out = [name for name in CONDITIONS if name in given and name in impossible]
+    notes = (
+        [f"frame {container['frame']['name']} has no {', '.join(left_out)}: left out"]
+        if left_out
+        else []
+    )
+    ids = container["ids"]
+    return {
+        **container,
+        "conditions": known + unknown,
+        "ids": None if ids is None else sorted(set(_texts(ids, "ids"))),
+    }, notes
+
+
+def _texts(value: Any, key: str) -> list[str]:
+    if not isinstance(value, list):
+        raise UserError(f"{key}={value} is not a list: write '{key}=[{value}]'")
+    return [str(item) for item in value]
+
+
+def _impossible(frame: Mapping[str, Any]) -> set[str]:
+    names = set() if frame["has_error"] else {"tool_error"}
+    return names | (set() if frame["noop"] is not None else {"noop"})
