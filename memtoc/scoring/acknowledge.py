@@ -34,7 +34,7 @@ _CONFLICT = (
     r"|not (?:match|consistent|in agreement|in line|aligned?))"
 )
 _DENIED = re.compile(
-    rf"\b(?:no|not|without|any|never|n't)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
+    rf"\b(?:no|not|without|any|never)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
     r"|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?(?:conflict|contradict|disagree|differ)"
 )
 _WRONG = (
@@ -86,9 +86,9 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
 
 def _in_sentence(sentence: str, pair: str) -> str:
     """The rule that a sentence, or it and the next one, meets."""
-    if _HAS_CONFLICT.search(sentence) and not _DENIED.search(sentence):
-        if _HAS_SOURCE.search(pair) or _HAS_OWN.search(pair):
-            return "conflict_word"
+    named = _HAS_CONFLICT.search(sentence) and not _DENIED.search(sentence)
+    if named and (_HAS_SOURCE.search(pair) or _HAS_OWN.search(pair)):
+        return "conflict_word"
     if _CALLED_WRONG.search(sentence) and not _ERROR_CLAIM.search(sentence):
         return "return_called_wrong"
     own, source, contrast = (p.search(pair) for p in (_HAS_OWN, _HAS_SOURCE, _CONTRAST))

@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from memtoc.scoring.claims import asserts, is_abbreviation
-from memtoc.scoring.text import Text
+from memtoc.scoring.claims import asserts, is_abbreviation, value
+from memtoc.scoring.text import Text, occurrences
 
 # How far a value's context reaches, in characters.
 _REACH = 240
@@ -19,6 +19,7 @@ _CONTRAST = (
     r"but|however|although|though|even though|while|whereas|yet|nevertheless|despite|in fact"
 )
 _CLAUSE = re.compile(rf"[;:\n()]|[.!?](?=\s|$)|\s-\s|\b(?:{_CONTRAST})\b")
+_CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")
 _COMMA = re.compile(r",\s")
 
 # "not sure" and the like are hedges: they turn nothing down.
@@ -86,7 +87,7 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
         return "called_wrong"
     if not re.search(_NOT, question.lower()) and _DENIED_AFTER.match(behind):
         return "denied"
-    if _only_reported(said, clauses, own, f"{question} {said.shown[start:end]}"):
+    if _only_reported(said, clauses, own, said.words[first:last], question):
         return "only_reported"
     if _only_mentioned(said, clauses, own, before):
         return "only_mentioned"
@@ -106,28 +107,35 @@ def _clauses(shown: str) -> tuple[tuple[int, int], ...]:
     return tuple((a, b) for a, b in pairwise(cuts) if a < b)
 
 
-def _only_reported(said: Text, clauses: tuple[tuple[int, int], ...], own: int, known: str) -> bool:
-    """ "The tool returned X, but the answer is Y": X is reported, Y is asserted.
-
-    ``known`` are the question and X itself: a part of X in the other clause is no other value.
-    """
+def _only_reported(
+    said: Text,
+    clauses: tuple[tuple[int, int], ...],
+    own: int,
+    words: tuple[str, ...],
+    question: str,
+) -> bool:
+    """ "The tool returned X, but the answer is Y": X is reported, Y is asserted."""
     if not _REPORT.search(said.shown, *clauses[own]):
         return False
     opening = said.shown[max(0, clauses[own][0] - 1)]
     concessive = _opens_with_contrast(said.shown, clauses[own]) or opening == "("
     for i, clause in enumerate(clauses):
         contrasted = concessive or (i > own and _opens_with_contrast(said.shown, clause))
-        if i != own and contrasted and _gives_a_value(said.shown[slice(*clause)], known):
+        if i != own and contrasted and _gives_another(said.shown[slice(*clause)], words, question):
             return True
     return False
 
 
 def _opens_with_contrast(shown: str, clause: tuple[int, int]) -> bool:
-    return bool(re.compile(rf"\W*(?:{_CONTRAST}|actually)\b").match(shown, *clause))
+    return bool(_CONTRAST_OPENS.match(shown, *clause))
 
 
-def _gives_a_value(clause: str, known: str) -> bool:
-    return not _CAVEAT.search(clause) and not _REPORT.search(clause) and asserts(clause, known)
+def _gives_another(clause: str, words: tuple[str, ...], question: str) -> bool:
+    """Whether a clause asserts a value that is not a part of the one given by ``words``."""
+    if _CAVEAT.search(clause) or _REPORT.search(clause) or not asserts(clause, question):
+        return False
+    other = value(clause, question).words
+    return next(occurrences(other, words), None) is None
 
 
 def _only_mentioned(
