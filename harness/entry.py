@@ -71,17 +71,23 @@ def _say(line: str, code: int) -> int:
 
 def explain_compose(error: Exception, config_name: str) -> str:
     """Hydra's message about a wrong key, option or value, in one line with the nearest name."""
+    from hydra.errors import OverrideParseException
+
     text = str(error)
-    option = re.search(r"Could not find '([^']+)/([^'/]+)'", text)
+    option = re.search(r"Could not find '([^']+)/([^'/]*)'", text)
     if option:
         group, name = option.groups()
         return f"{group}={name}: no such option: {one_of(_options(group), name)}"
     key = re.search(r"Could not override '([^']+)'", text) or re.search(r"full_key: (\S+)", text)
     if key:
-        name = key[1]
-        return f"{name}: no such setting: {one_of(_keys(config_name), name)}"
+        name, keys = key[1], _keys(config_name)
+        depth = name.count(".")
+        level = [other for other in keys if other.count(".") == depth]
+        return f"{name}: no such setting: {one_of(level or keys, name)}"
     first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
-    return f"{first} (lists are written 'key=[a,b]', texts with spaces in quotes)"
+    if isinstance(error, OverrideParseException):
+        return f"{first} (lists are written 'key=[a,b]', texts with spaces in quotes)"
+    return first
 
 
 def _options(group: str) -> Sequence[str]:

