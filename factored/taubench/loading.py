@@ -62,8 +62,7 @@ def load_domain(name: str, path: Path, province: bool = False) -> LoadedDomain:
     if not folder.is_dir():
         raise UserError(f"{path}: holds no folder '{name}'")
     tables = {table: _table(folder / f"{table}.json") for table in domain.tables}
-    for table, records in tables.items():
-        _warn_of_changes(name, folder / f"{table}.json", json.dumps(records))
+    _warn_of_changes(folder, tables)
     if province:
         tables["users"] = {key: _old_address(user) for key, user in tables["users"].items()}
     policy = folder / "policy.md"
@@ -111,9 +110,12 @@ def _table(path: Path) -> dict[str, Record]:
     return table
 
 
-def _warn_of_changes(domain: str, path: Path, text: str) -> None:
-    if is_published(domain, path.name, text) is False:
-        warnings.warn(f"{path}: differs from the published file", stacklevel=3)
+def _warn_of_changes(folder: Path, tables: Mapping[str, Mapping[str, Record]]) -> None:
+    files = {f"{table}.json": json.dumps(records) for table, records in tables.items()}
+    changed = [n for n, text in files.items() if is_published(folder.name, n, text) is False]
+    if changed:
+        names = ", ".join(changed)
+        warnings.warn(f"{folder}: not as published: {names}", stacklevel=3)
 
 
 def _old_address(user: Record) -> Record:
