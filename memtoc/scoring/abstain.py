@@ -6,10 +6,10 @@ after all: a hedge behind an answer is no refusal, nor is "I am not sure, but it
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 
 from memtoc.scoring import refusal
-from memtoc.scoring.claims import asserts, is_abbreviation, value_range
+from memtoc.scoring.claims import asserts, value_range
+from memtoc.scoring.clauses import clauses_of
 from memtoc.scoring.lexicon import COPULAS, PREPOSITIONS
 from memtoc.scoring.match import check_matcher
 from memtoc.scoring.rejection import another_fact
@@ -21,16 +21,16 @@ _QUESTION = re.compile(
     r"^(?:(?:in|on|at|by|from|to|for|of) )?(?:who|whom|whose|what|which|when|where|why|how)\b"
 )
 _STUBS = frozenset(("answer", "final", "is", "a", "an", "the", "q", "question", "i", "it"))
-_CLAUSE = re.compile(
-    r"[;\n()]|[.!?](?=\s|$)|,?\s\b(?=(?:but|however|although|though|therefore|thus|nevertheless)\b)"
-)
 # "The closest match in the given data is X" gives an answer although it speaks of data.
 _CONCLUSION = re.compile(
     r"\b(?:match|guess|answer|candidate|possibility|option|conclusion|inference)\b[^.;]{0,80}?"
     r"\b(?:is|was|are|be)\b"
 )
-_GUESS = re.compile(r"\b(?:possibly|perhaps|maybe|likely|probably|might|may|could|guess)\b")
+_GUESS = re.compile(r"\b(?:possibly|perhaps|maybe|likely|probably|might|may be|could|guess)\b")
 _BASIS = re.compile(r"\b(?:based on|according to|from|given|per)\b[^,;]{0,120},")
+_FAILURE = re.compile(
+    r"\b(?:errors?|fail(?:s|ed|ure)?|unavailable|timed out|timeout|denied|down|offline|issues?)\b"
+)
 _NEGATION = re.compile(r"\b(?:not|never|cannot|nor)\b|n't\b")
 
 
@@ -72,11 +72,15 @@ def _ours(span: str, question: str) -> Abstention:
     shown = fold(span)
     if _is_echo(shown, question):
         return Abstention(False, "echo")
-    if _is_stub(shown, question):
+    if _is_stub(shown, question) and not _refuses(shown, question):
         return Abstention(False, "truncated")
     if shown.strip(" .*_\"'()[]!") in refusal.BARE:
         return Abstention(True, "bare_refusal")
-    return _weigh(_clauses(shown), question)
+    found = _weigh(_statements(shown), question)
+    if found.rule == "nothing_asserted":
+        failed = bool(_FAILURE.search(shown))
+        return Abstention(failed, "failure_report" if failed else "answer")
+    return found
 
 
 def _weigh(clauses: list[str], question: str) -> Abstention:
@@ -90,8 +94,10 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
             if refused < 0:
                 break
     if refused < 0:
-        refuses_later = any(_refuses(clause, question) for clause in clauses)
-        return Abstention(False, "answer_with_hedge" if refuses_later else "answer")
+        if asserted < 0:
+            return Abstention(False, "nothing_asserted")
+        hedged = any(_refuses(clause, question) for clause in clauses[asserted + 1 :])
+        return Abstention(False, "answer_with_hedge" if hedged else "answer")
     rule = "answer_after_hedge" if asserted > refused else "refusal"
     return Abstention(asserted < refused, rule)
 
@@ -118,24 +124,33 @@ def _is_stub(shown: str, question: str) -> bool:
     if all(word in _STUBS for word in words):
         return True
     first, last = value_range(shown, question)
-    cut_off = words[-1] in COPULAS | PREPOSITIONS and len(words) > 2
+    cut_off = words[-1] in COPULAS | PREPOSITIONS and len(words) > 1
     return cut_off and not asserts(shown, question) and first < last
 
 
-def _clauses(shown: str) -> list[str]:
-    cuts = [0]
-    for match in _CLAUSE.finditer(shown):
-        if match.group() != "." or not is_abbreviation(shown, match.start()):
-            cuts.append(match.start() if match.group() == "(" else match.end())
-    cuts.append(len(shown))
-    parts = (shown[a:b].strip() for a, b in pairwise(cuts))
-    return [part for part in parts if part.strip(" .!?,;")]
+def _statements(shown: str) -> list[str]:
+    """The clauses with a word in them; one in brackets keeps its opening bracket."""
+    parts = (
+        shown[start - (shown[start - 1 : start] == "(") : end] for start, end in clauses_of(shown)
+    )
+    return [part.strip() for part in parts if part.strip(" .!?,;:()\"'-")]
 
 
 def _refuses(clause: str, question: str) -> bool:
-    """A refusal that the question itself holds is a name: "I Can't Tell You Why"."""
+    """Whether a set phrase stands in the clause that is not part of a name.
+
+    One that the question itself holds is a name ("I Can't Tell You Why"), and so is one that runs
+    on into a word of its own ("No Information Society").
+    """
     asked = fold(question)
-    return any(match.group().strip(" .,:;") not in asked for match in refusal.OURS.finditer(clause))
+    for match in refusal.OURS.finditer(clause):
+        following = clause[match.end() :].split(maxsplit=1)[:1]
+        runs_on = match["absent"] and following and asserts(following[0], question)
+        if match.group().strip(" .,:;") not in asked and not (
+            runs_on and not refusal.BEHIND_ABSENT.match(following[0])
+        ):
+            return True
+    return False
 
 
 def _answers(clause: str, question: str) -> bool:

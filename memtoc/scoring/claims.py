@@ -7,6 +7,7 @@ none of that is part of the value.
 import re
 from functools import lru_cache
 
+from memtoc.scoring.clauses import is_abbreviation
 from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
 from memtoc.scoring.text import Text, read
 
@@ -19,10 +20,6 @@ _VALUE_END = re.compile(
     r"[;\n]|[.!?](?=\s|$)|,?\s\(?(?:but|however|although|though|which|who|whose|while|whereas"
     r"|based on|according to|rather than|instead of)\b"
     r"|,\s(?:and|as|so|not|because|since|if|the tool|i|he|she|it|they|this|that)\b"
-)
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(.\"'-])(?:[a-z]|st|mt|dr|mr|mrs|ms|prof|rev|hon|jr|sr|no|vs|gen|col|capt|lt|sgt"
-    r"|gov|sen|rep|inc|ltd|co|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|ca)$"
 )
 
 
@@ -101,11 +98,6 @@ def clause_end(said: Text, first: int) -> int:
         if match.group() != "." or not is_abbreviation(said.shown, match.start()):
             return sum(start < match.start() for start in said.starts)
     return len(said.words)
-
-
-def is_abbreviation(shown: str, dot: int) -> bool:
-    """Whether the full stop at ``dot`` belongs to an initial or a short form (H. C. Artmann)."""
-    return bool(_ABBREVIATION.search(shown[max(0, dot - 6) : dot]))
 
 
 def asserts(clause: str, question: str) -> bool:

@@ -20,7 +20,7 @@ _PLACEHOLDER = re.compile(
     r"|concise |single |my |here )*"
     r"(?:answer|response|guess|value|result|name|date|entity|text|span|output|\.{2,}|…)"
     r"(?: here| only| goes here| text| value)?\s*[\]>})]"
-    r"|(?:insert |put )?(?:your|the)(?: (?:final|short|best|own))* (?:answer|guess|response)"
+    r"|(?:insert |put )?your(?: (?:final|short|best|own))* (?:answer|guess|response)"
     r"(?: here| goes here)?\s*[.:]?(?=$|\n)"
     r"|answer here\b|_{2,}|\.{3,}|…",
     re.IGNORECASE,
@@ -36,7 +36,7 @@ _SPECIAL = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:start|end)_of_turn>|<eos>|<pad>|\[/?INST\]", re.IGNORECASE
 )
 _FENCE = re.compile(r"[ \t]*```\w{0,20}[ \t]*")
-_EDGES = " \t*_`#>"
+_LEADING, _TRAILING = " \t\r*_`#>", " \t\r*_`"
 _PAIRS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "[": "]", "<": ">", "{": "}"}
 
 
@@ -80,13 +80,14 @@ def _is_quoted(body: str, marker: re.Match[str]) -> bool:
     line_start = body.rfind("\n", 0, marker.start()) + 1
     rest = body[marker.end() : marker.end() + 400].split("\n", 1)[0]
     closes_at_once = rest.lstrip()[:1] in tuple(_QUOTES)
-    return closes_at_once or bool(body[line_start : marker.start() - 1].strip(_EDGES))
+    return closes_at_once or bool(_trim(body[line_start : marker.start() - 1]))
 
 
 def _after_marker(body: str, markers: list[re.Match[str]]) -> Span:
     ends = [marker.start() for marker in markers[1:]] + [len(body)]
     answers = [
-        _first_line(body[marker.end() : end]) for marker, end in zip(markers, ends, strict=True)
+        _unquoted(_first_line(body[marker.end() : end]), body[: marker.start()][-1:])
+        for marker, end in zip(markers, ends, strict=True)
     ]
     for i in range(len(markers) - 1, -1, -1):
         answer = answers[i]
@@ -100,19 +101,30 @@ def _after_marker(body: str, markers: list[re.Match[str]]) -> Span:
     return Span(before.text, "line_before_marker") if before.text else Span("", "empty_marker")
 
 
+def _trim(line: str) -> str:
+    """A line without white space and markdown around it."""
+    return line.lstrip(_LEADING).rstrip(_TRAILING)
+
+
 def _first_line(text: str) -> str:
     for line in text.split("\n"):
-        stripped = line.strip(_EDGES)
+        stripped = _trim(line)
         if stripped and not _FENCE.fullmatch(line):
             return stripped
     return ""
 
 
+def _unquoted(answer: str, before: str) -> str:
+    """The answer of a line that is quoted as a whole: the closing quote belongs to the line."""
+    closing = _PAIRS.get(before, "") if before else ""
+    return answer.removesuffix(closing) if closing else answer
+
+
 def _clean(answer: str, rule: str) -> Span:
     """The answer without a placeholder before it and without quotes or brackets around it."""
     placeholder = _PLACEHOLDER.match(answer)
-    if placeholder and answer[placeholder.end() :].strip(_EDGES + ".-:"):
-        return Span(answer[placeholder.end() :].strip(_EDGES + "-:"), "after_placeholder")
+    if placeholder and answer[placeholder.end() :].strip(_TRAILING + ".-:"):
+        return Span(answer[placeholder.end() :].strip(_TRAILING + "-:"), "after_placeholder")
     closing = _PAIRS.get(answer[0])
     if closing and len(answer) > 2 and answer.rstrip(".").endswith(closing):
         inner = answer.rstrip(".")[1:-1].strip()
@@ -122,7 +134,7 @@ def _clean(answer: str, rule: str) -> Span:
 
 
 def _beside_placeholder(body: str, marker: re.Match[str], end: int) -> Span:
-    lines = [line.strip(_EDGES) for line in body[marker.end() : end].split("\n")]
+    lines = [_trim(line) for line in body[marker.end() : end].split("\n")]
     behind = [line for line in lines if line and not _PLACEHOLDER.fullmatch(line)]
     if behind:
         return Span(behind[0], "after_placeholder")
@@ -133,7 +145,7 @@ def _beside_placeholder(body: str, marker: re.Match[str], end: int) -> Span:
 
 
 def _last_line(body: str) -> Span:
-    lines = [line.strip(_EDGES) for line in body.splitlines() if not _FENCE.fullmatch(line)]
+    lines = [_trim(line) for line in body.splitlines() if not _FENCE.fullmatch(line)]
     lines = [line for line in lines if line]
     if not lines:
         return Span("", "empty")

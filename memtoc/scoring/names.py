@@ -15,7 +15,7 @@ from memtoc.scoring.lexicon import (
     TITLE_WORDS,
     TITLES,
 )
-from memtoc.scoring.text import Text, read
+from memtoc.scoring.text import Text, occurrences, read
 
 Words = tuple[str, ...]
 
@@ -32,12 +32,14 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 class Name:
     """``head`` is what stands before the first comma, ``tail`` what follows (a title, a place).
 
-    ``others`` are further names that a bracket gives (née, born, formerly).
+    ``others`` are further names that a bracket gives (née, born, formerly). ``glued`` are the
+    lengths at which the head cannot end, since a hyphen follows there (Bourbon-Parma).
     """
 
     head: Words
     tail: Words
     others: tuple[Words, ...] = ()
+    glued: frozenset[int] = frozenset()
 
 
 @lru_cache(maxsize=16384)
@@ -45,11 +47,14 @@ def name_of(text: Text) -> Name:
     """Reads a name such as "Robert Cholmondeley, 1st Viscount Cholmondeley (born Smith)"."""
     shown = _BRACKET.sub(" ", text.shown)
     head, _, tail = _cut(shown)
-    words = plain(read(head).words)
+    whole = read(head)
+    words = plain(whole.words)
+    cut = next(occurrences(words, whole.words), 0)
+    glued = frozenset(i - cut + 1 for i in range(len(whole.words) - 1) if whole.after(i) == "-")
     others = tuple(
         other for bracket in _BRACKET.findall(text.shown) for other in _other_names(bracket, words)
     )
-    return Name(words, read(tail).words, others)
+    return Name(words, read(tail).words, others, glued)
 
 
 def _cut(shown: str) -> tuple[str, str, str]:
@@ -79,6 +84,10 @@ def same_name(first: Name, second: Name) -> str:
     """The rule by which two names are one entity; empty where they are not. Symmetric."""
     if tails_conflict(first, second):
         return ""
+    if _unique_title(first, second) or _unique_title(second, first):
+        return "unique_title"
+    if _cut_in_compound(first, second) or _cut_in_compound(second, first):
+        return ""
     titled = _is_title(first.tail) and _is_title(second.tail)
     # In a family of one name the middle names and the ordinal tell father from son: where only
     # one side gives the ordinal, the other must give all of the name.
@@ -91,6 +100,21 @@ def same_name(first: Name, second: Name) -> str:
     return ""
 
 
+def _unique_title(bare: Name, full: Name) -> bool:
+    """The 10th Duke of Beaufort is one man, whoever he was."""
+    return (
+        not bare.tail
+        and _has_ordinal(bare.head)
+        and _is_title(bare.head)
+        and next(occurrences(bare.head, full.tail), None) is not None
+    )
+
+
+def _cut_in_compound(short: Name, long: Name) -> bool:
+    size = len(short.head)
+    return size in long.glued and long.head[:size] == short.head
+
+
 def _same_words(one: Words, other: Words, titled: bool, loose: bool) -> str:
     if one == other:
         return "same_name" if one else ""
@@ -99,7 +123,8 @@ def _same_words(one: Words, other: Words, titled: bool, loose: bool) -> str:
         return ""
     if len(short) < 2:
         # Arnold, Duke of Guelders and Arnold of Egmond, Duke of Guelders: the title is shared.
-        return "same_title" if titled and long[0] == short[0] and continues(long[1:]) else ""
+        rest = long[2:] if _has_ordinal(long[1:2]) else long[1:]
+        return "same_title" if titled and long[0] == short[0] and continues(rest) else ""
     if long[: len(short)] == short:
         return "short_form" if continues(long[len(short) :]) else ""
     if long[-len(short) :] == short:

@@ -41,9 +41,9 @@ OURS = re.compile(
     rf"|\bcannot\sbe(?:\s[a-z]+){{0,2}}?\s(?:{_FOUND})\b"
     rf"|(?<!if )\b(?:is|are|was|were|been|am|'m|'s|'re)\s?{_NO}(?:\s[a-z]+)?\s(?:{_FOUND})\b"
     rf"|\b(?:unable|failed|fails|fail|impossible|not able|not possible|difficult)\sto\b"
-    rf"|\b(?:no|any|insufficient|not enough|without enough|lacks?)(?:\s(?:the|specific|reliable|such"
+    rf"|(?P<absent>\b(?:no|any|insufficient|not enough|without enough|lacks?)(?:\s(?:the|specific|reliable|such"
     rf"|available|relevant|sufficient|further|known|clear|definitive|matching|necessary|exact))?"
-    rf"\s(?:{_FACT})\b(?!\s(?:except|but)\b)"
+    rf"\s(?:{_FACT})\b(?!\s(?:except|but)\b))"
     r"|\bunavailable\b|\bnot (?:provided|specified|available|mentioned|found|known|given|listed)\b"
     r"|\b(?:unsure|uncertain)\b|\bno idea\b|\bunanswerable\b"
     r"|\b(?:decline|refuse) to\b|\bhave to abstain\b|\bi abstain\b|\bwithhold\b"
@@ -51,6 +51,12 @@ OURS = re.compile(
     r"(?:unknown|undetermined|unspecified|undisclosed|indeterminate|unclear|missing)"
     r"(?=\s*(?:$|[.,;:!)(-]|(?:to|at|based|due|because|from|as|and|for|since|without|given)\b))"
     r"|^\W*(?:i'm |i am )?(?:so |very )?(?:sorry|apologies|afraid)\b|^\W*i apologi[sz]e\b"
+)
+# What may follow "no information" in a sentence; anything else makes it part of a name.
+BEHIND_ABSENT = re.compile(
+    r"[^\w]*(?:about|on|regarding|concerning|available|exists?|found|provided|given|returned|listed"
+    r"|beyond|besides|whatsoever|matching|linking|linked|related|relating|required|needed|required"
+    r"|necessary|could|can|due|specific|relevant|.*ed\b|.*ing\b)"
 )
 # A span that is nothing but one of these.
 BARE = frozenset(

@@ -6,20 +6,14 @@ clause gives the answer, and whether the value is given as another fact than the
 """
 
 import re
-from functools import lru_cache
-from itertools import pairwise
 
-from memtoc.scoring.claims import asserts, is_abbreviation, value
+from memtoc.scoring.claims import asserts, value
+from memtoc.scoring.clauses import clauses_of, opens_with_contrast
 from memtoc.scoring.text import Text, occurrences
 
 # How far a value's context reaches, in characters.
 _REACH = 240
 
-_CONTRAST = (
-    r"but|however|although|though|even though|while|whereas|yet|nevertheless|despite|in fact"
-)
-_CLAUSE = re.compile(rf"[;:\n()]|[.!?](?=\s|$)|\s-\s|\b(?:{_CONTRAST})\b")
-_CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")
 _COMMA = re.compile(r",\s")
 
 # "not sure" and the like are hedges: they turn nothing down.
@@ -63,8 +57,8 @@ _REFUSED = re.compile(
     r"|\bunable to\b|\bcannot\b"
 )
 _CAVEAT = re.compile(
-    r"\bnot\b|n't\b|\bcannot\b|\b(?:may|might|could|stale|outdated|verif\w*|confirm\w*|accura\w*"
-    r"|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
+    r"\bnot\b|n't\b|\bcannot\b|\b(?:may (?:be|have|also)|might|could|stale|outdated"
+    r"|verif\w*|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
 )
 _BIRTH = re.compile(r"\b(?:born|birth|birthdate|birthday)\b")
 _DEATH = re.compile(r"\b(?:died|dies|death|dead|deceased|passed away|killed|executed)\b")
@@ -77,7 +71,7 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     down by a negation behind the value.
     """
     start, end = said.starts[first], said.ends[last - 1]
-    clauses = _clauses(said.shown)
+    clauses = clauses_of(said.shown)
     own = next(i for i, (_, stop) in enumerate(clauses) if start < stop)
     before = said.shown[max(clauses[own][0], start - _REACH) : start]
     behind = said.shown[end : end + _REACH]
@@ -95,18 +89,6 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     return "another_fact" if another_fact(sentence, question) else ""
 
 
-@lru_cache(maxsize=4096)
-def _clauses(shown: str) -> tuple[tuple[int, int], ...]:
-    """Where the clauses start and end; a contrasting conjunction opens its clause."""
-    cuts = [0]
-    for match in _CLAUSE.finditer(shown):
-        if match.group() == "." and is_abbreviation(shown, match.start()):
-            continue
-        cuts.append(match.start() if match.group()[0].isalpha() else match.end())
-    cuts.append(len(shown) + 1)
-    return tuple((a, b) for a, b in pairwise(cuts) if a < b)
-
-
 def _only_reported(
     said: Text,
     clauses: tuple[tuple[int, int], ...],
@@ -118,16 +100,12 @@ def _only_reported(
     if not _REPORT.search(said.shown, *clauses[own]):
         return False
     opening = said.shown[max(0, clauses[own][0] - 1)]
-    concessive = _opens_with_contrast(said.shown, clauses[own]) or opening == "("
+    concessive = opens_with_contrast(said.shown, clauses[own]) or opening == "("
     for i, clause in enumerate(clauses):
-        contrasted = concessive or (i > own and _opens_with_contrast(said.shown, clause))
+        contrasted = concessive or (i > own and opens_with_contrast(said.shown, clause))
         if i != own and contrasted and _gives_another(said.shown[slice(*clause)], words, question):
             return True
     return False
-
-
-def _opens_with_contrast(shown: str, clause: tuple[int, int]) -> bool:
-    return bool(_CONTRAST_OPENS.match(shown, *clause))
 
 
 def _gives_another(clause: str, words: tuple[str, ...], question: str) -> bool:

@@ -1,0 +1,46 @@
+"""The clauses of a span: where one statement ends and the next, or its contrast, begins."""
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+_CONTRAST = (
+    r"but|however|although|though|even though|while|whereas|yet|nevertheless|despite|in fact"
+)
+_CLAUSE = re.compile(
+    rf"[;:\n()]|[.!?](?=\s|$)|\s-\s|\b(?:{_CONTRAST})\b"
+    # "Although the tool says X, her father was Y": the main clause starts with a common word.
+    r"|,\s(?=(?:the|i|my|it|he|she|her|his|its|their|they|we|this|that|based|from|according"
+    r"|actually|in fact)\b)"
+)
+_CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")
+_CONTRAST_ALONE = re.compile(rf"\W*(?:{_CONTRAST}|actually)\W*")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(.\"'-])(?:[a-z]|st|mt|dr|mr|mrs|ms|prof|rev|hon|jr|sr|no|vs|gen|col|capt|lt|sgt"
+    r"|gov|sen|rep|inc|ltd|co|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|ca)$"
+)
+
+
+@lru_cache(maxsize=4096)
+def clauses_of(shown: str) -> tuple[tuple[int, int], ...]:
+    """Where the clauses start and end; a contrasting conjunction opens its clause."""
+    cuts = [0]
+    for match in _CLAUSE.finditer(shown):
+        if match.group() == "." and is_abbreviation(shown, match.start()):
+            continue
+        # "However, the father was Y" is one clause.
+        if match.group()[0] == "," and _CONTRAST_ALONE.fullmatch(shown, cuts[-1], match.start()):
+            continue
+        cuts.append(match.start() if match.group()[0].isalpha() else match.end())
+    cuts.append(len(shown) + 1)
+    return tuple((a, b) for a, b in pairwise(cuts) if a < b)
+
+
+def opens_with_contrast(shown: str, clause: tuple[int, int]) -> bool:
+    """Whether the clause opens with a contrasting conjunction."""
+    return bool(_CONTRAST_OPENS.match(shown, *clause))
+
+
+def is_abbreviation(shown: str, dot: int) -> bool:
+    """Whether the full stop at ``dot`` belongs to an initial or a short form (H. C. Artmann)."""
+    return bool(_ABBREVIATION.search(shown[max(0, dot - 6) : dot]))
