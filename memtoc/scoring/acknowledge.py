@@ -7,6 +7,7 @@ values in contrast.
 
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from memtoc.scoring.claims import value
 from memtoc.scoring.text import Text, fold, occurrences, read
@@ -40,7 +41,7 @@ _DENIED = re.compile(
 _WRONG = (
     r"(?:incorrect|wrong|inaccurate|mistaken|erroneous|false|an error|a mistake|implausible"
     r"|unreliable|dubious|suspicious|questionable|impossible|not (?:be )?(?:correct|right|accurate"
-    r"|true|plausible)|cannot be (?:correct|right|true)|can't be (?:correct|right|true))"
+    r"|true|plausible))"
 )
 _SENTENCE = re.compile(r"(?<=[.!?;\n])\s+")
 _HAS_SOURCE = re.compile(rf"\b{_SOURCE}\b")
@@ -49,6 +50,8 @@ _HAS_CONFLICT = re.compile(rf"\b{_CONFLICT}\b")
 _CALLED_WRONG = re.compile(
     rf"\b{_SOURCE}\b[^.;]{{0,90}}?\b(?:is|are|was|were|be|seems?|appears?|looks?)(?:n't)?"
     rf"(?: to be| clearly| likely| probably| actually| in fact| also)*\s{_WRONG}\b"
+    rf"|\b{_SOURCE}\b[^.;]{{0,90}}?\b(?:cannot|can't|could not|couldn't) be"
+    r" (?:correct|right|true|accurate)\b"
     rf"|\b(?:incorrectly|wrongly|mistakenly|erroneously)\b[^.;]{{0,40}}?\b{_SOURCE}\b"
     rf"|\b{_SOURCE}\b[^.;]{{0,40}}?\b(?:incorrectly|wrongly|mistakenly|erroneously)\b"
     rf"|\b(?:incorrect|wrong|erroneous|inaccurate) {_SOURCE}\b"
@@ -57,7 +60,7 @@ _CONTRAST = re.compile(
     r"\b(?:but|however|although|though|whereas|while|despite|contrary|yet|nevertheless|instead"
     r"|rather than|actually|in fact|in reality|unlike|not|versus|vs)\b|n't\b"
 )
-_ERROR_CLAIM = re.compile(r"\b(?:error|unavailable|stale|timeout|timed out|503|permission)\b")
+_ERROR_CLAIM = re.compile(r"\b(?:unavailable|stale|timeout|timed out|503|permission)\b")
 
 
 @dataclass(frozen=True)
@@ -74,20 +77,20 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
         return Acknowledgment(False, "no_value")
     if len(reply) > 2 * MAX_REPLY:
         reply = reply[:MAX_REPLY] + "\n" + reply[-MAX_REPLY:]
-    sentences = [part for part in _SENTENCE.split(reply) if part.strip()]
-    folded = [fold(sentence) for sentence in sentences]
-    for sentence, following in zip(folded, [*folded[1:], ""], strict=True):
+    sentences = [fold(part) for part in _SENTENCE.split(reply) if part.strip()]
+    for sentence, following in zip_longest(sentences, sentences[1:], fillvalue=""):
         rule = _in_sentence(sentence, f"{sentence} {following}")
         if rule:
             return Acknowledgment(True, rule)
-    both = memory_span is not None and _both_values(folded, memory_span, tool_value)
+    both = memory_span is not None and _both_values(sentences, memory_span, tool_value)
     return Acknowledgment(both, "both_values" if both else "none")
 
 
 def _in_sentence(sentence: str, pair: str) -> str:
     """The rule that a sentence, or it and the next one, meets."""
-    named = _HAS_CONFLICT.search(sentence) and not _DENIED.search(sentence)
-    if named and (_HAS_SOURCE.search(pair) or _HAS_OWN.search(pair)):
+    if _DENIED.search(sentence):
+        return ""
+    if _HAS_CONFLICT.search(sentence) and (_HAS_SOURCE.search(pair) or _HAS_OWN.search(pair)):
         return "conflict_word"
     if _CALLED_WRONG.search(sentence) and not _ERROR_CLAIM.search(sentence):
         return "return_called_wrong"
@@ -100,7 +103,7 @@ def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> boo
     own, returned = value(memory_span, ""), read(tool_value)
     if not own.words or _stands_in(own, returned) or _stands_in(returned, own):
         return False
-    for first, second in zip(sentences, [*sentences[1:], ""], strict=True):
+    for first, second in zip_longest(sentences, sentences[1:], fillvalue=""):
         text = read(f"{first} {second}")
         if _stands_in(own, text) and _stands_in(returned, text) and _CONTRAST.search(text.shown):
             return True

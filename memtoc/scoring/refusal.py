@@ -34,10 +34,10 @@ _FACT = (
     "|way|match|match(?:es)?|reference|output|response"
 )
 OURS = re.compile(
-    rf"\b(?:can|could|do|does|did|would|will|was|were|is|am|are|has|have)\s?{_NO}"
+    rf"\b(?:can?|could|do|does|did|would|will|was|were|is|am|are|has|have)\s?{_NO}"
     rf"(?:\s(?!only\b)[a-z]+){{0,2}}?\s(?:{_FIND})\b"
     rf"|\bcannot(?:\s[a-z]+){{0,2}}?\s(?:{_FIND})\b"
-    rf"|\b(?:can|could|would|will)\s?{_NO}\sbe(?:\s[a-z]+){{0,2}}?\s(?:{_FOUND})\b"
+    rf"|\b(?:can?|could|would|will)\s?{_NO}\sbe(?:\s[a-z]+){{0,2}}?\s(?:{_FOUND})\b"
     rf"|\bcannot\sbe(?:\s[a-z]+){{0,2}}?\s(?:{_FOUND})\b"
     rf"|(?<!if )\b(?:is|are|was|were|been|am|'m|'s|'re)\s?{_NO}(?:\s[a-z]+)?\s(?:{_FOUND})\b"
     rf"|\b(?:unable|failed|fails|fail|impossible|not able|not possible|difficult)\sto\b"

@@ -36,7 +36,7 @@ _HOW = (
     r"(?:\s+(?:actually|likely|probably|clearly|simply|definitely|certainly|also|to be|in fact))?"
 )
 _DENIED_AFTER = re.compile(
-    rf"[\"'\s)]*(?:\w+\s+){{0,2}}?(?:{_BE}|be|has|have|had|did|does|do|could|can|would|should)"
+    rf"[\"'\s)]*(?:\w+\s+){{0,2}}?(?:{_BE}|be|has|have|had|did|does|do|could|can?|would|should)"
     rf"{_HOW}\s?(?:n't|not|never)\b{_SURE}|[\"'\s)]*cannot\b"
 )
 _WRONG_AFTER = re.compile(
@@ -52,7 +52,7 @@ _MENTION = re.compile(
     r"|shows?|contains?|includes?|gives?|only|associated|related)\b"
 )
 _REFUSED = re.compile(
-    r"\b(?:does|do|did|is|are|was|were|could|can) ?(?:not|n't)\b.{0,60}?\b(?:provid|specif|contain"
+    r"\b(?:does|do|did|is|are|was|were|could|can?) ?(?:not|n't)\b.{0,60}?\b(?:provid|specif|contain"
     r"|includ|mention|answer|found|find|state|available|listed|indicate|give)|\bno information\b"
     r"|\bunable to\b|\bcannot\b"
 )
