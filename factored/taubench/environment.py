@@ -81,7 +81,9 @@ def score(loaded: LoadedDomain, task: Task, db: State, log: Sequence[Action]) ->
     info: dict[str, Any] = {"r_actions": r_actions, "gt_data_hash": truth}
     r_outputs = 1.0
     if task.outputs:
-        said = [a.kwargs["content"].lower().replace(",", "") for a in log if a.name == RESPOND]
+        # A message without text crashed its step; it said nothing.
+        contents = [action.kwargs.get("content") for action in log if action.name == RESPOND]
+        said = [text.lower().replace(",", "") for text in contents if isinstance(text, str)]
         outputs = {text: any(text.lower() in line for line in said) for text in task.outputs}
         r_outputs = float(all(outputs.values()))
         info = {"r_outputs": r_outputs, "outputs": outputs}

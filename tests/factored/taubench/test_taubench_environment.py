@@ -68,8 +68,13 @@ def test_a_transfer_ends_the_episode_even_where_the_call_itself_fails(make_loade
 
 @pytest.mark.parametrize("kwargs", [{}, {"text": "Hi"}, {"content": None}, {"content": ["Hi"]}])
 def test_a_message_without_text_crashes_the_episode(make_loaded, kwargs):
+    environment = Environment(make_loaded("retail"), ScriptedUser(["Hi."]))
+    environment.reset(task(outputs=["Hi"]))
     with pytest.raises(EpisodeCrashError):
-        run(make_loaded("retail"), task(), Action("respond", kwargs))
+        environment.step(Action("respond", kwargs))
+    # Whoever goes on after it gets a reward all the same; the message counts as not said.
+    reward = environment.step(TRANSFER).reward
+    assert reward.reward == 0.0 and reward.info["outputs"] == {"Hi": False}
 
 
 def test_the_reward_needs_the_end_state_of_the_task(make_loaded):
