@@ -1,0 +1,100 @@
+"""What review decided, as an overlay on a benchmark that can be turned off again."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.errors import UserError
+from memtoc.construction.drafts import natural_key
+from memtoc.construction.forms import EXCLUSIONS
+from memtoc.construction.packets import Filled
+from memtoc.construction.sheets import read_csv, write_csv
+from memtoc.questions import REVIEWS, Question
+
+COLUMNS = ("id", "verdict", "near_repaired", "reason", "decided_by")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """pass, repair (with the repaired near value) or exclude (with a reason)."""
+
+    verdict: str
+    near_repaired: str = ""
+    reason: str = ""
+    decided_by: str = "agreement"
+
+
+def verdicts(agreed: Filled, adjudicated: Filled) -> dict[str, Verdict]:
+    """The overlay of a merged review and its adjudication, by id."""
+    decided = {name: ("agreement", row) for name, row in agreed.items()}
+    decided |= {name: ("adjudication", row) for name, row in adjudicated.items()}
+    return {
+        name: Verdict(row["verdict"], row["new_value"], row["reason"], by)
+        for name, (by, row) in sorted(decided.items(), key=lambda item: natural_key(item[0]))
+    }
+
+
+def write_overlay(path: Path, overlay: Mapping[str, Verdict]) -> None:
+    """A csv with one row a question."""
+    write_csv(
+        path,
+        COLUMNS,
+        (
+            {"id": name, **{column: getattr(verdict, column) for column in COLUMNS[1:]}}
+            for name, verdict in overlay.items()
+        ),
+    )
+
+
+def read_overlay(path: Path) -> dict[str, Verdict]:
+    """The overlay; raises UserError for a row that says nothing that could be applied."""
+    overlay: dict[str, Verdict] = {}
+    for number, row in read_csv(path, COLUMNS):
+        where, verdict = f"{path} row {number}", row["verdict"]
+        if verdict not in REVIEWS:
+            raise UserError(f"{where}: unknown verdict '{verdict}': use {', '.join(REVIEWS)}")
+        if (verdict == "repair") != bool(row["near_repaired"].strip()):
+            raise UserError(f"{where}: give 'near_repaired' exactly where verdict is repair")
+        # Two annotators may have excluded for a reason each.
+        if not set(row["reason"].split(" / ")) <= {*EXCLUSIONS, ""}:
+            raise UserError(
+                f"{where}: unknown reason '{row['reason']}': use {', '.join(EXCLUSIONS)}"
+            )
+        if row["id"] in overlay:
+            raise UserError(f"{where}: id '{row['id']}' stands twice: remove one")
+        overlay[row["id"]] = Verdict(*(row[column] for column in COLUMNS[1:]))
+    return overlay
+
+
+def reviewed(
+    questions: Iterable[Question], overlay: Mapping[str, Verdict], apply_repairs: bool = True
+) -> list[Question]:
+    """The questions with their verdicts; near is replaced only where ``apply_repairs`` says so.
+
+    A question that the overlay does not know counts as passed. Raises UserError for a verdict on
+    a question that does not exist.
+    """
+    questions = list(questions)
+    unknown = set(overlay) - {question.id for question in questions}
+    if unknown:
+        raise UserError(
+            f"the review knows a question '{min(unknown)}' that is not there: remove it"
+        )
+    return [
+        _with_verdict(question, overlay[question.id], apply_repairs)
+        if question.id in overlay
+        else question
+        for question in questions
+    ]
+
+
+def _with_verdict(question: Question, verdict: Verdict, apply_repairs: bool) -> Question:
+    repaired = verdict.near_repaired if apply_repairs and verdict.verdict == "repair" else ""
+    return replace(question, review=verdict.verdict, near=repaired or question.near)
+
+
+def review_counts(questions: Iterable[Question]) -> dict[str, int]:
+    """How many questions passed, were repaired, are excluded."""
+    found = Counter(question.review for question in questions)
+    return {verdict: found[verdict] for verdict in REVIEWS}
