@@ -95,21 +95,24 @@ def _words_at(said: Text, date: Date) -> tuple[int, int]:
 
 
 def _same_entity(answer: str, said: Text, sought: Text, question: str) -> Decided:
-    reason = "different"
+    reason, refused = "different", set[int]()
     span = value_range(answer, question)
     for words, tail in _forms(sought):
         for at in islice(occurrences(words, said.words), _MAX_PLACES):
+            if at in refused:
+                continue
             place = (at, at + len(words))
-            down = (
+            reason = (
                 _bare_title(words, said)
                 or (not _is_number(words) and other_entity(said, *place))
                 or _echoed(place, words, span, question)
                 or (tail and _other_tail(said, place, words, tail))
                 or turned_down(said, *place, question)
             )
-            if not down:
+            if not reason:
                 return True, "whole_words"
-            reason = down
+            # A short form is not looked for where the full one was refused.
+            refused.add(at)
     given = said.part(*span)
     if reason not in _FINAL and not is_bare_title(given.words):
         rule = same_name(name_of(given), name_of(sought))
@@ -141,6 +144,8 @@ def _forms(sought: Text) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         yield whole, ()
     if name.tail and len(name.head) >= 2:
         yield name.head, name.tail
+    elif "(" in sought.shown and name.head != sought.words:
+        yield name.head, ()
     for other in name.others:
         yield other, ()
 

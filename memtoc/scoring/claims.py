@@ -9,9 +9,8 @@ from functools import lru_cache
 
 from memtoc.scoring.clauses import is_abbreviation
 from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
-from memtoc.scoring.text import Text, read
+from memtoc.scoring.text import Text, occurrences, read
 
-_CUTS = COPULAS | PREPOSITIONS
 _OPENERS = frozenset(("by", "in", "on", "at", "circa", "likely", "probably", "possibly", "perhaps"))
 _STEM = 5
 
@@ -49,22 +48,28 @@ def known_words(question: str) -> frozenset[str]:
 
 
 def _echoes(word: str, known: frozenset[str]) -> bool:
-    return (
-        word in COMMON
-        or word[:_STEM] in known
-        or (len(word) > 6 and word.endswith(("ed", "ing", "ly")))
-    )
+    return _is_common(word) or word[:_STEM] in known
+
+
+def _is_common(word: str) -> bool:
+    return word in COMMON or (len(word) > 5 and word.endswith(("ed", "ing", "ly")))
 
 
 def _echo_end(said: Text, known: frozenset[str]) -> int:
-    """Where the value starts: behind the last copula or preposition of the opening echo."""
-    cut, sentence, repeated = 0, False, 0
+    """Where the value starts: behind the last copula or preposition of the opening echo.
+
+    Behind a copula a preposition counts only while no word of the question came between: in "the
+    answer is Catherine of Navarre" the value starts with Catherine, be she named in the question.
+    """
+    cut, sentence, repeated, named = 0, False, 0, False
     for at, word in enumerate(said.words):
         if not _echoes(word, known):
             break
-        sentence |= word in COPULAS
+        copula = word in COPULAS
+        named = not copula and sentence and (named or not _is_common(word))
+        sentence |= copula
         repeated += word[:_STEM] in known
-        if word in _CUTS or ":" in said.after(at):
+        if copula or (word in PREPOSITIONS and not named) or ":" in said.after(at):
             cut = at + 1
     else:
         # Nothing but the question's words: there is no value to tell from the echo.
@@ -77,17 +82,14 @@ def _echo_end(said: Text, known: frozenset[str]) -> int:
 
 def _echo_start(clause: Text, known: frozenset[str]) -> int:
     """Where a closing echo starts ("Lord Byron | is the father of Ada")."""
-    start, repeated, copula = len(clause.words), 0, 0
+    repeated = copula = 0
     for at in range(len(clause.words) - 1, -1, -1):
         word = clause.words[at]
         if not _echoes(word, known):
             break
-        start = at
         repeated += word[:_STEM] in known
         copula = at if word in COPULAS else copula
-    if copula and repeated:
-        return copula
-    return start if repeated >= 3 and start else len(clause.words)
+    return copula if copula and repeated else len(clause.words)
 
 
 def clause_end(said: Text, first: int) -> int:
@@ -101,6 +103,16 @@ def clause_end(said: Text, first: int) -> int:
 
 
 def asserts(clause: str, question: str) -> bool:
-    """Whether a clause holds anything beyond the question's words and common ones."""
+    """Whether a clause holds anything beyond the question's words and common ones.
+
+    Words of the question in an order of their own count as well: "the answer is Henry Ada" says
+    more than the question does.
+    """
     known = known_words(question)
-    return any(not _echoes(word, known) for word in read(clause).words)
+    words = read(clause).words
+    if any(not _echoes(word, known) for word in words):
+        return True
+    last = max((at for at, word in enumerate(words) if word in COPULAS), default=-1)
+    named = tuple(word for word in words[last + 1 :] if word not in COMMON)
+    asked = tuple(word for word in read(question).words if word not in COMMON)
+    return len(named) > 1 and next(occurrences(named, asked), None) is None

@@ -10,10 +10,12 @@ from memtoc.scoring.lexicon import (
     HEADS,
     HONORIFICS,
     LEGAL_FORMS,
+    PARTICLES,
     PREPOSITIONS,
     QUALIFIERS,
     TITLE_WORDS,
     TITLES,
+    WORK_KINDS,
 )
 from memtoc.scoring.text import Text, occurrences, read
 
@@ -22,6 +24,8 @@ Words = tuple[str, ...]
 _BRACKET = re.compile(r"\(([^()]{1,200})\)?")
 _OTHER_NAME = re.compile(r"\s*(ne|nee|born|formerly|aka|a\.\s?k\.\s?a\.?|also known as|or)\b[:\s]*")
 _SPLIT = re.compile(r",\s|\s-\s|:\s")
+# "Sultan al-Dawla" is a name, "Prince of Wales" a title: nothing is taken from their front.
+_JOINED = PARTICLES | {"of", "and"}
 _NOT_NAMES = COMMON | HONORIFICS
 # Without capitals an adjective is told from a given name by its ending alone.
 _ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")
@@ -32,13 +36,15 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 class Name:
     """``head`` is what stands before the first comma, ``tail`` what follows (a title, a place).
 
-    ``others`` are further names that a bracket gives (née, born, formerly). ``glued`` are the
+    ``others`` are further names that a bracket gives (née, born, formerly), ``asides`` what stands
+    in a bracket without such a word: another name or an explanation. ``glued`` are the
     lengths at which the head cannot end, since a hyphen follows there (Bourbon-Parma).
     """
 
     head: Words
     tail: Words
     others: tuple[Words, ...] = ()
+    asides: tuple[Words, ...] = ()
     glued: frozenset[int] = frozenset()
 
 
@@ -51,10 +57,16 @@ def name_of(text: Text) -> Name:
     words = plain(whole.words)
     cut = next(occurrences(words, whole.words), 0)
     glued = frozenset(i - cut + 1 for i in range(len(whole.words) - 1) if whole.after(i) == "-")
-    others = tuple(
-        other for bracket in _BRACKET.findall(text.shown) for other in _other_names(bracket, words)
+    brackets = _BRACKET.findall(text.shown)
+    others = tuple(_other_name(bracket, words) for bracket in brackets)
+    asides = tuple(_aside(bracket) for bracket in brackets)
+    return Name(
+        words,
+        read(tail).words,
+        tuple(other for other in others if other),
+        tuple(aside for aside in asides if aside),
+        glued,
     )
-    return Name(words, read(tail).words, others, glued)
 
 
 def _cut(shown: str) -> tuple[str, str, str]:
@@ -62,18 +74,30 @@ def _cut(shown: str) -> tuple[str, str, str]:
     return (shown[: found.start()], ",", shown[found.end() :]) if found else (shown, "", "")
 
 
-def _other_names(bracket: str, head: Words) -> list[Words]:
+def _other_name(bracket: str, head: Words) -> Words:
     marker = _OTHER_NAME.match(bracket)
-    words = plain(read(bracket[marker.end() :] if marker else bracket).words)
-    if marker and marker.group(1) in ("ne", "nee", "born") and len(words) == 1 and len(head) > 1:
-        return [(*head[:-1], *words)]
-    return [words] if marker or len(words) >= 2 else []
+    if not marker:
+        return ()
+    words = plain(read(bracket[marker.end() :]).words)
+    if marker.group(1) in ("ne", "nee", "born") and len(words) == 1 and len(head) > 1:
+        return (*head[:-1], *words)
+    return words
+
+
+def _aside(bracket: str) -> Words:
+    """A bracket of two words or more that does not say which kind of work is meant.
+
+    "(2011 film)" and "(Rihanna song)" tell works apart; they are no other name.
+    """
+    words = plain(read(bracket).words)
+    kind = any(word in WORK_KINDS or word[0].isdigit() for word in words)
+    return () if _OTHER_NAME.match(bracket) or len(words) < 2 or kind else words
 
 
 def plain(words: Words) -> Words:
     """The words without leading honorifics, trailing legal forms and kinds of area, as far as any are left."""
     first, last = 0, len(words)
-    while first < last - 1 and words[first] in HONORIFICS and words[first + 1] not in ("of", "and"):
+    while first < last - 1 and words[first] in HONORIFICS and words[first + 1] not in _JOINED:
         first += 1
     while last > first + 1 and words[last - 1] in LEGAL_FORMS | AREA_FORMS:
         last -= 1
@@ -97,7 +121,7 @@ def same_name(first: Name, second: Name) -> str:
             rule = _same_words(one, other, titled, loose)
             if rule:
                 return rule
-    return ""
+    return "aside" if first.head in second.asides or second.head in first.asides else ""
 
 
 def _unique_title(bare: Name, full: Name) -> bool:
@@ -111,8 +135,12 @@ def _unique_title(bare: Name, full: Name) -> bool:
 
 
 def _cut_in_compound(short: Name, long: Name) -> bool:
+    """The shorter head ends inside a compound of the longer, or is a hyphenated surname of it."""
     size = len(short.head)
-    return size in long.glued and long.head[:size] == short.head
+    if size in long.glued and long.head[:size] == short.head:
+        return True
+    surname = size < len(long.head) and long.head[-size:] == short.head
+    return surname and all(at in short.glued for at in range(1, size))
 
 
 def _same_words(one: Words, other: Words, titled: bool, loose: bool) -> str:
@@ -128,8 +156,9 @@ def _same_words(one: Words, other: Words, titled: bool, loose: bool) -> str:
     if long[: len(short)] == short:
         return "short_form" if continues(long[len(short) :]) else ""
     if long[-len(short) :] == short:
-        # Two given names of three, then the surname: the first may be left out.
-        return "short_form" if not {long[-len(short) - 1]} & QUALIFIERS else ""
+        # A given name may be left out, unless what remains is a surname alone (de Gaulle).
+        surname = all(word in PARTICLES for word in short[:-1])
+        return "short_form" if long[-len(short) - 1] not in QUALIFIERS and not surname else ""
     return "initials_or_middle_names" if loose and _aligned(short, long) else ""
 
 
@@ -223,9 +252,18 @@ def other_entity(said: Text, first: int, last: int) -> str:
     if previous and not ahead.strip(" \"'"):
         if previous in QUALIFIERS:
             return "qualified_entity"
-        if last - first == 1 and previous not in _NOT_NAMES and not previous.endswith(_ADJECTIVE):
+        if (
+            _is_single(said, first, last)
+            and previous not in _NOT_NAMES
+            and not previous.endswith(_ADJECTIVE)
+        ):
             return "part_of_name"
     return ""
+
+
+def _is_single(said: Text, first: int, last: int) -> bool:
+    """One word, one hyphenated surname (Baillie-Hamilton), or one with its particle (de Gaulle)."""
+    return all(said.words[i] in PARTICLES or said.after(i) == "-" for i in range(first, last - 1))
 
 
 def _extends(following: Words, first: int, last: int) -> bool:

@@ -14,6 +14,7 @@ from memtoc.scoring.text import Text, occurrences
 # How far a value's context reaches, in characters.
 _REACH = 240
 
+_ASIDE = re.compile(r"^\s*\([^()]{1,60}\)")
 _COMMA = re.compile(r",\s")
 
 # "not sure" and the like are hedges: they turn nothing down.
@@ -40,7 +41,7 @@ _DENIED_AFTER = re.compile(
     rf"{_HOW}\s?(?:n't|not|never)\b{_SURE}|[\"'\s)]*cannot\b"
 )
 _WRONG_AFTER = re.compile(
-    rf"[\"'\s).,;]*(?:\w+\s+){{0,4}}?(?:\W{{0,3}}(?:which|this|that|it|but this|but that|but it)"
+    rf"[\"'\s).,;:]*(?:\w+\s+){{0,4}}?(?:\W{{0,3}}(?:which|this|that|it|but this|but that|but it)"
     rf"(?:\s+\w+)?\s+)?{_BE}{_HOW}\s+{_NOT_RIGHT}\b"
 )
 _REPORT = re.compile(
@@ -74,7 +75,8 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     clauses = clauses_of(said.shown)
     own = next(i for i, (_, stop) in enumerate(clauses) if start < stop)
     before = said.shown[max(clauses[own][0], start - _REACH) : start]
-    behind = said.shown[end : end + _REACH]
+    # What is said of "The Prestige (film)" is said of "The Prestige".
+    behind = _ASIDE.sub("", said.shown[end : end + _REACH], count=1)
     if _NEGATED_BEFORE.search(_COMMA.split(before)[-1]):
         return "negated"
     if _WRONG_AFTER.match(behind):

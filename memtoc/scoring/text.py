@@ -111,13 +111,15 @@ def _is_article(match: re.Match[str], shown: str) -> bool:
     return word in ("the", "an") or (word == "a" and not shown.startswith(".", match.end()))
 
 
+# A stop that more of a name follows, rather than the end of a sentence.
+_INITIAL = re.compile(r"\.(?!\s*(?:$|the |he |she |it |this |that |however|i ))")
 _ROMAN = {"i": "1st", "v": "5th", "x": "10th"}
 
 
 def _spelled(found: list[re.Match[str]], at: int, shown: str) -> str:
     word = found[at].group().replace("'", "").replace(",", "")
     # Leopold I and Leopold the First are one; V. Woolf keeps her initial.
-    if word in _ROMAN and at and not shown.startswith(".", found[at].end()):
+    if word in _ROMAN and at and not _INITIAL.match(shown, found[at].end()):
         return _ROMAN[word]
     return _SPELLED.get(word, word)
 
