@@ -123,7 +123,7 @@ def book_reservation(
     nonfree_baggages: Annotated[int, "The bags to be paid for."],
     insurance: Literal["yes", "no"],
 ) -> Record:
-    """Book a reservation; the payments must add up to its price. Seats are not taken."""
+    """Book a reservation; the payments must add up to its price."""
     require(user_id in db["users"], "user not found")
     priced = [_priced(db, flight, cabin, passengers) for flight in flights]
     total = 0
@@ -132,21 +132,9 @@ def book_reservation(
     if insurance == "yes":
         total += 30 * len(passengers)
     total += 50 * nonfree_baggages
-    methods = db["users"][user_id]["payment_methods"]
-    paid: float = 0
-    for payment in payment_methods:
-        payment_id, amount = payment["payment_id"], payment["amount"]
-        require(payment_id in methods, f"payment method {payment_id} not found")
-        if methods[payment_id]["source"] in ("gift_card", "certificate"):
-            short = methods[payment_id]["amount"] < amount
-            require(not short, f"not enough balance in payment method {payment_id}")
-    for payment in payment_methods:
-        paid = paid + payment["amount"]
-    require(
-        paid == total,
-        f"payment amount does not add up, total price is {total}, but paid {paid}",
-    )
+    _check_payments(db["users"][user_id]["payment_methods"], payment_methods, total)
 
+    # Seats are not taken, as in the original.
     user = db["users"].edit(user_id)
     for payment in payment_methods:
         _take(user["payment_methods"], payment)
@@ -173,9 +161,10 @@ def book_reservation(
 
 @tool
 def cancel_reservation(db: State, reservation_id: ReservationId) -> Record:
-    """Cancel a whole reservation; a second time as well. Gift cards and seats stay as they are."""
+    """Cancel a whole reservation."""
     require(reservation_id in db["reservations"], "reservation not found")
 
+    # A second time as well; gift cards and seats stay as they are, as in the original.
     reservation = db["reservations"].edit(reservation_id)
     refunds = [
         {"payment_id": entry["payment_id"], "amount": -entry["amount"]}
@@ -194,7 +183,7 @@ def update_reservation_flights(
     flights: Annotated[list[Leg], "Every flight of the reservation, the unchanged ones too."],
     payment_id: PaymentId,
 ) -> Record:
-    """Change the flights of a reservation. The cabin prices them but is not stored."""
+    """Change the flights of a reservation."""
     require(reservation_id in db["reservations"], "reservation not found")
     reservation = db["reservations"][reservation_id]
     passengers = reservation["passengers"]
@@ -210,6 +199,7 @@ def update_reservation_flights(
     _check_payment(db, reservation, payment_id, difference)
 
     reservation = db["reservations"].edit(reservation_id)
+    # The cabin has priced the flights but is not stored, as in the original.
     reservation["flights"] = priced
     _charge(db, reservation, payment_id, difference)
     return reservation
@@ -252,11 +242,11 @@ def update_reservation_passengers(
 
 @tool
 def send_certificate(db: State, user_id: UserId, amount: float) -> str | None:
-    """Send a certificate to a user; there are three, after that there is no answer."""
+    """Send a certificate to a user."""
     require(user_id in db["users"], "user not found")
     certificate_id = _first_free(NEW_CERTIFICATES, db["users"][user_id]["payment_methods"])
     if certificate_id is None:
-        return None
+        return None  # a fourth one crashes the original
 
     certificate = {"source": "certificate", "amount": amount, "id": certificate_id}
     db["users"].edit(user_id)["payment_methods"][certificate_id] = certificate
@@ -337,6 +327,25 @@ def _charge(db: State, reservation: Record, payment_id: str, amount: float) -> N
         user["payment_methods"][payment_id]["amount"] -= amount
     if amount != 0:
         reservation["payment_history"].append({"payment_id": payment_id, "amount": amount})
+
+
+def _check_payments(
+    methods: Mapping[str, Record], payments: Sequence[Payment], total: float
+) -> None:
+    """Every method is there and holds enough; together they pay the total exactly."""
+    for payment in payments:
+        payment_id, amount = payment["payment_id"], payment["amount"]
+        require(payment_id in methods, f"payment method {payment_id} not found")
+        if methods[payment_id]["source"] in ("gift_card", "certificate"):
+            short = methods[payment_id]["amount"] < amount
+            require(not short, f"not enough balance in payment method {payment_id}")
+    paid: float = 0
+    for payment in payments:
+        paid = paid + payment["amount"]
+    require(
+        paid == total,
+        f"payment amount does not add up, total price is {total}, but paid {paid}",
+    )
 
 
 def _take(methods: dict[str, Record], payment: Payment) -> None:
