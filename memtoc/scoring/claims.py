@@ -87,7 +87,7 @@ def _echo_start(clause: Text, known: frozenset[str]) -> int:
         word = clause.words[at]
         if not _echoes(word, known):
             break
-        repeated += word[:_STEM] in known
+        repeated += word[:_STEM] in known or word == "answer"
         copula = at if word in COPULAS else copula
     return copula if copula and repeated else len(clause.words)
 
