@@ -13,8 +13,8 @@ from memtoc.scoring.text import fold
 class SourceQuestion:
     """A question as its source has it: one hop of one chain.
 
-    ``near``, ``far`` and ``kind`` are given only where the source was authored. ``tool`` is the
-    source's own tool with a call made for the question, ``fault`` why it has none.
+    ``near``, ``far``, ``kind`` and ``aliases`` are given only where the source was authored;
+    ``tool`` is the source's own tool with a call made for the question, None where it has none.
     """
 
     chain: str

@@ -10,10 +10,12 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
+from memtoc.construction.screening import normalised
 from memtoc.questions import (
     FAMILIES,
     KINDS,
@@ -24,26 +26,33 @@ from memtoc.questions import (
     check_questions,
     question_from_row,
     read_jsonl,
-    to_row,
 )
 from memtoc.sources.schemas import call_for, check_call
+from memtoc.sources.toolhop import tools_of
 
 NAME = "memtoc"
 _CHAIN_AND_HOP = re.compile(r"(\d+)\.(\d+)")
 _PLACEHOLDER: dict[str, Any] = {"schema": {"name": "none", "parameters": {}}, "arguments": {}}
 
 
-def load(path: Path, apply_repairs: bool = True, drop_excluded: bool = True) -> Benchmark:
+def load(
+    path: Path,
+    apply_repairs: bool = True,
+    drop_excluded: bool = True,
+    toolhop: Path | None = None,
+) -> Benchmark:
     """Reads the mapping at ``path``; the questions come ordered by chain and hop.
 
     ``apply_repairs`` puts near_repaired in the place of near, ``drop_excluded`` leaves out the
-    rows whose review says exclude; both are counted in the benchmark's notes. Raises UserError,
-    naming file, row and field, for anything that is not of the mapping's shape.
+    rows whose review says exclude; both are counted in the benchmark's notes. ``toolhop`` is the
+    file that the questions came from: its tools are joined by the question's text. Raises
+    UserError, naming file, row and field, for anything that is not of the mapping's shape.
     """
     rows = [(f"{path} row {number}", row) for number, row in read_jsonl(path)]
     if not rows:
         raise UserError(f"{path} holds no question: check benchmark.path")
-    read = [_question(row, where, apply_repairs) for where, row in rows]
+    tools = tools_of(toolhop) if toolhop is not None else {}
+    read = [_question(row, where, apply_repairs, tools) for where, row in rows]
     check_questions(read, [where for where, _ in rows])
     for (where, _), question in zip(rows, read, strict=True):
         check_call(question.tool, where)
@@ -55,7 +64,9 @@ def load(path: Path, apply_repairs: bool = True, drop_excluded: bool = True) -> 
     return Benchmark(NAME, tuple(kept), notes)
 
 
-def _question(row: Mapping[str, Any], where: str, apply_repairs: bool) -> Question:
+def _question(
+    row: Mapping[str, Any], where: str, apply_repairs: bool, tools: Mapping[str, ToolCall]
+) -> Question:
     _check_source_fields(row, where)
     near = row["near_repaired"] if apply_repairs and row.get("near_repaired") else row.get("near")
     checked = question_from_row(
@@ -63,12 +74,8 @@ def _question(row: Mapping[str, Any], where: str, apply_repairs: bool) -> Questi
         | {"tool": _PLACEHOLDER},
         where,
     )
-    tool = call_for(checked.text, checked.family, checked.kind)
-    return question_from_row({**to_row(checked), "tool": _tool_row(tool)}, where)
-
-
-def _tool_row(tool: ToolCall) -> dict[str, Any]:
-    return {"schema": tool.schema, "arguments": tool.arguments, "source": tool.source}
+    joined = tools.get(normalised(checked.text))
+    return replace(checked, tool=joined or call_for(checked.text, checked.family, checked.kind))
 
 
 def _check_source_fields(row: Mapping[str, Any], where: str) -> None:
