@@ -21,7 +21,7 @@ MONTHS = (
 
 
 def biography_lookup(arguments: Arguments) -> str:
-    """A date, year, place or country of a person's birth or death."""
+    """A date, year, place, region or country of a person's birth or death."""
     person, event, detail = arguments["person"], arguments["event"], arguments["detail"]
     names = (person["full_name"], *person.get("other_names", ()))
     row = only(named(table("people"), "name", *names), names[0])
@@ -31,7 +31,7 @@ def biography_lookup(arguments: Arguments) -> str:
 
 
 def family_tree(arguments: Arguments) -> str:
-    """The nth relative of a kind, in the order of the table (marriages and births by date)."""
+    """The nth relative of a kind, in order of birth or marriage."""
     person, relation = arguments["person"], arguments["relation"]
     names = (person["full_name"], *person.get("other_names", ()))
     position = str(arguments.get("position", 1))
@@ -45,18 +45,15 @@ def work_credits(arguments: Arguments) -> str:
     rows = where(named(table("works"), "title", work["title"]), medium=work["medium"], role=role)
     span = work.get("released", {})
     rows = [r for r in rows if span.get("from", 0) <= int(r["year"]) <= span.get("to", 9999)]
-    return only(rows, f"{role} of the {work['medium']} {work['title']}")["creator"]
+    sought = f"{role} of the {work['medium']} {work['title']}"
+    return value(only(rows, sought), "creator", sought)
 
 
 def work_finder(arguments: Arguments) -> str:
     """The title of the one work that has all the features asked for."""
     medium, creator = arguments["medium"], arguments.get("creator", {}).get("name")
-    titles = [row["title"] for row in where(table("works"), medium=medium, creator=creator)]
-    for feature in arguments["features"]:
-        rows = where(table("features"), kind=feature["kind"], value=feature["value"])
-        having = {row["title"] for row in rows}
-        titles = [title for title in titles if title in having]
-    return only([{"title": title} for title in titles], f"a {medium} with these features")["title"]
+    titles = {row["title"] for row in where(table("works"), medium=medium, creator=creator)}
+    return _fitting(titles, "features", "title", arguments["features"])
 
 
 def country_facts(arguments: Arguments) -> str:
@@ -91,6 +88,12 @@ def organization_profile(arguments: Arguments) -> str:
     rows = named(table("organizations"), "name", organization["name"])
     row = only(where(rows, type=organization.get("type")), organization["name"])
     return value(row, attribute, row["name"])
+
+
+def organization_finder(arguments: Arguments) -> str:
+    """The name of the one organization of a type that fits all the clues."""
+    names = {row["name"] for row in where(table("affiliations"), type=arguments["type"])}
+    return _fitting(names, "affiliations", "name", arguments["clues"])
 
 
 def product_registry(arguments: Arguments) -> str | dict[str, str]:
@@ -145,6 +148,13 @@ def achievement_register(arguments: Arguments) -> str | dict[str, str]:
     return _fields(row, arguments["fields"])
 
 
+def _fitting(names: set[str], facts: str, column: str, clues: list[Mapping[str, str]]) -> str:
+    for clue in clues:
+        rows = where(table(facts), kind=clue["kind"], value=clue["value"])
+        names = names & {row[column] for row in rows}
+    return only([{column: name} for name in sorted(names)], "these clues")[column]
+
+
 def _fields(row: Row, fields: list[str]) -> str | dict[str, str]:
     values = {field: value(row, field, row["name"]) for field in fields}
     return values[fields[0]] if len(fields) == 1 else values
@@ -168,7 +178,7 @@ TOOLS: Mapping[str, Callable[[Arguments], str | dict[str, str]]] = {
     tool.__name__: tool
     for tool in (
         achievement_register, biography_lookup, country_facts, element_table, event_chronicle,
-        family_tree, gazetteer, office_holders, organization_profile, product_registry,
-        science_reference, timezone_lookup, work_credits, work_finder,
+        family_tree, gazetteer, office_holders, organization_finder, organization_profile,
+        product_registry, science_reference, timezone_lookup, work_credits, work_finder,
     )
 }  # fmt: skip
