@@ -1,0 +1,198 @@
+"""The publisher's episode files, whose prompts are used verbatim.
+
+``benchmark/{reference,paraphrase_a,paraphrase_b}.json``, one file a formulation::
+
+    {"summary": {"episodes": 2875},
+     "episodes": [{"episode_id": "13_0_tool_wrong", "instance_id": 13, "hop_idx": 0,
+                   "condition": "tool_wrong", "tau": "near", "family": "free_form",
+                   "question": "...", "gold_answer": "Ann Wigmore",
+                   "tool_output": "Sylvia Nasar", "tool_correct": false,
+                   "tool_schema": {"name": "...", "description": "...", "parameters": {...}},
+                   "prompts": {"closed_book": "...", "with_tool": "..."},
+                   "distractor": "Sylvia Nasar", "provenance": {...}}]}
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError, one_of
+from harness.hashing import digest_of_file
+from memtoc.questions import FAMILIES
+
+FILES = {
+    "ref": "reference.json",
+    "paraA": "paraphrase_a.json",
+    "paraB": "paraphrase_b.json",
+}
+# no_conflict is the release's byte-identical twin of tool_right.
+CONDITIONS = ("tool_right", "tool_wrong", "tool_wrong_far", "tool_error", "no_conflict", "noop")
+_TEXTS = ("condition", "family", "question", "gold_answer")
+_PROMPTS = ("closed_book", "with_tool")
+# What the release holds fixed across formulations; only the wording around it may differ.
+_FIXED = ("question", "gold", "family", "tool_output", "tool_correct", "tool_schema")
+
+
+@dataclass(frozen=True)
+class ReleasedEpisode:
+    """One episode of one formulation.
+
+    ``question_id`` is of the form q10-1. ``tool_output`` is the payload as the publisher stored it
+    (a text or JSON), ``distractor`` and ``tau`` likewise.
+    """
+
+    episode_id: str
+    question_id: str
+    formulation: str
+    condition: str
+    family: str
+    question: str
+    gold: str
+    tool_output: Any
+    tool_correct: bool | None
+    tool_schema: Mapping[str, Any]
+    closed_book: str
+    with_tool: str
+    distractor: Any
+    tau: Any
+    provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Release:
+    """All episodes in file order, by formulation, and what was counted and digested."""
+
+    episodes: tuple[ReleasedEpisode, ...]
+    notes: Mapping[str, Any]
+
+
+def load(folder: Path, formulations: Sequence[str] = tuple(FILES)) -> Release:
+    """Reads the episode files of the given formulations.
+
+    Raises UserError, naming file, episode and field, for another shape, and where a question, its
+    gold, schema or payload differs between formulations. ``notes`` counts the episodes, and those
+    that not all of the formulations have.
+    """
+    episodes: list[ReleasedEpisode] = []
+    digests: dict[str, str] = {}
+    for formulation in formulations:
+        if formulation not in FILES:
+            raise UserError(f"unknown formulation '{formulation}': {one_of(FILES, formulation)}")
+        path = folder / FILES[formulation]
+        episodes += _read(path, formulation)
+        digests[FILES[formulation]] = digest_of_file(path)
+    notes = {
+        "episodes": dict(Counter(episode.formulation for episode in episodes)),
+        "conditions": dict(sorted(Counter(episode.condition for episode in episodes).items())),
+        "questions": len({episode.question_id for episode in episodes}),
+        "not_in_all_formulations": _unmatched(episodes, len(formulations)),
+        "sha256": digests,
+    }
+    return Release(tuple(episodes), notes)
+
+
+def _read(path: Path, formulation: str) -> list[ReleasedEpisode]:
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 ({error.reason}): save it as UTF-8") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(f"{path}: not valid JSON ({error}): download it again") from error
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}: check benchmark.path") from error
+    rows = loaded.get("episodes") if isinstance(loaded, dict) else None
+    if not isinstance(rows, list) or not rows:
+        raise UserError(
+            f"{path}: 'episodes' must be a list with at least one: check benchmark.path"
+        )
+    if not isinstance(loaded.get("summary", {}), dict):
+        raise UserError(f"{path}: 'summary' must be an object: download it again")
+    episodes = [_episode(row, number, formulation, path) for number, row in enumerate(rows)]
+    twice = [name for name, n in Counter(e.episode_id for e in episodes).items() if n > 1]
+    if twice:
+        raise UserError(f"{path}: episode_id '{twice[0]}' stands twice: remove one")
+    return episodes
+
+
+def _episode(row: Any, number: int, formulation: str, path: Path) -> ReleasedEpisode:
+    if not isinstance(row, dict):
+        raise UserError(f"{path} episode {number}: an object is needed, not {type(row).__name__}")
+    where = f"{path} episode {row.get('episode_id', number)!r:.80}"
+    name = _name(row, "episode_id", where)
+    text = {field: _text(row.get(field), field, where) for field in _TEXTS}
+    for field, valid in (("condition", CONDITIONS), ("family", FAMILIES)):
+        if text[field] not in valid:
+            hint = one_of(valid, text[field])
+            raise UserError(f"{where}: field '{field}' is unknown ('{text[field]:.80}'): {hint}")
+    prompts = _object(row, "prompts", where)
+    prompt = {field: _text(prompts.get(field), f"prompts.{field}", where) for field in _PROMPTS}
+    if "tool_output" not in row:
+        raise UserError(f"{where}: field 'tool_output' is missing: download the file again")
+    if row.get("tool_correct") not in (True, False, None):
+        raise UserError(f"{where}: field 'tool_correct' must be true, false or null")
+    return ReleasedEpisode(
+        episode_id=name,
+        question_id=f"q{_name(row, 'instance_id', where)}-{_name(row, 'hop_idx', where)}",
+        formulation=formulation,
+        condition=text["condition"],
+        family=text["family"],
+        question=text["question"],
+        gold=text["gold_answer"],
+        tool_output=row["tool_output"],
+        tool_correct=row.get("tool_correct"),
+        tool_schema=_schema(row, where),
+        closed_book=prompt["closed_book"],
+        with_tool=prompt["with_tool"],
+        distractor=row.get("distractor"),
+        tau=row.get("tau"),
+        provenance=_object(row, "provenance", where) if row.get("provenance") else {},
+    )
+
+
+def _name(row: Mapping[str, Any], field: str, where: str) -> str:
+    """A number or a short text, in a form that an id may have."""
+    value = row.get(field)
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+        raise UserError(f"{where}: field '{field}' must be a number or a text, not {value!r:.80}")
+    return re.sub(r"[^A-Za-z0-9_-]", "_", str(value)) if field != "episode_id" else str(value)
+
+
+def _text(value: Any, field: str, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise UserError(f"{where}: field '{field}' must be a non-empty text, not {value!r:.80}")
+    return value
+
+
+def _object(row: Mapping[str, Any], field: str, where: str) -> dict[str, Any]:
+    value = row.get(field)
+    if not isinstance(value, dict):
+        raise UserError(f"{where}: field '{field}' must be an object, not {value!r:.80}")
+    return value
+
+
+def _schema(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    schema = _object(row, "tool_schema", where)
+    if not isinstance(schema.get("name"), str) or not isinstance(schema.get("parameters"), dict):
+        raise UserError(f"{where}: field 'tool_schema' must hold a name and parameters")
+    return schema
+
+
+def _unmatched(episodes: Sequence[ReleasedEpisode], formulations: int) -> int:
+    """How many (question, condition) pairs not all formulations have; shared ones must agree."""
+    first: dict[tuple[str, str], ReleasedEpisode] = {}
+    found: Counter[tuple[str, str]] = Counter()
+    for episode in episodes:
+        key = (episode.question_id, episode.condition)
+        known = first.setdefault(key, episode)
+        found[key] += 1
+        for field in _FIXED:
+            if getattr(known, field) != getattr(episode, field):
+                raise UserError(
+                    f"{FILES[episode.formulation]} episode '{episode.episode_id}': field '{field}'"
+                    f" differs from {FILES[known.formulation]}: download the files again"
+                )
+    return sum(count < formulations for count in found.values())
