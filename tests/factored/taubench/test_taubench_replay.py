@@ -1,8 +1,12 @@
 """The golden and replay commands: recordings of the original, and recordings that lie."""
 
 import json
+import os
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +14,7 @@ from factored.taubench.__main__ import main
 from factored.taubench.loading import load_domain
 from factored.taubench.recordings import read_recordings
 from factored.taubench.replay import MAX_LINES, Comparison, compare_recording
+from factored.taubench.state import Rows, State
 from factored.taubench.users import STOP
 
 ORDER = {"order_id": "#W4", "reason": "no longer needed"}
@@ -269,6 +274,17 @@ def test_without_json_the_counts_are_read_by_people(data_folder_of_both, tmp_pat
     assert "observations       1 of 1 equal" in capsys.readouterr().out
 
 
+def test_the_module_runs_as_a_command(data_folder_of_both, tmp_path):
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps(sequences({**GOLDEN_CALL, "done": True})))
+    command = [sys.executable, "-m", "factored.taubench", "golden", str(path), "--json"]
+    environment = {**os.environ, "TAUBENCH_PATH": str(data_folder_of_both)}
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["done"] == {"equal": 0, "total": 1}
+
+
 def test_the_data_folder_may_come_from_the_environment(
     data_folder_of_both, tmp_path, capsys, monkeypatch
 ):
@@ -299,6 +315,11 @@ def test_the_published_call_sequences_are_all_equal(data, capsys):
     calls = sum("observation" in c for sequence in content for c in sequence["calls"])
     assert counts["observations"] == counts["done"] == {"equal": calls, "total": calls}
     assert counts["hashes"] == {"equal": len(content), "total": len(content)}
+    # The shared records, rendered anew: no call has written to them.
+    for name in ("retail", "airline"):
+        loaded = load_domain(name, data.resolve())
+        anew = State({table: Rows(rows.records) for table, rows in loaded.snapshot.items()})
+        assert anew.data_hash() == loaded.fresh_state().data_hash()
 
 
 @pytest.mark.parametrize(
