@@ -13,8 +13,8 @@ from memtoc.scoring.text import fold
 class SourceQuestion:
     """A question as its source has it: one hop of one chain.
 
-    ``near``, ``far``, ``kind`` and ``aliases`` are given only where the source was authored;
-    ``tool`` is the source's own tool with a call made for the question, None where it has none.
+    What follows ``domain`` is given only where the source was authored or built before; ``tool``
+    is the source's own tool with a call made for the question, None where it has none.
     """
 
     chain: str
@@ -22,16 +22,20 @@ class SourceQuestion:
     text: str
     gold: str
     domain: str = ""
+    name: str = ""
     kind: str = ""
+    family: str = ""
     near: str | None = None
     far: str | None = None
+    fold: str = ""
+    source: str = ""
     aliases: tuple[str, ...] = ()
     tool: ToolCall | None = None
 
     @property
     def id(self) -> str:
-        """``q10-1``: chain and hop, in a form that the command line takes for a text."""
-        return f"q{self.chain}-{self.hop}"
+        """Its own name, else ``q10-1``: chain and hop, which the command line takes for a text."""
+        return self.name or f"q{self.chain}-{self.hop}"
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class WrongValues:
 
     ``branch`` is how near was made: source, temporal, wikidata or authored; ``unresolved`` is the
     reason where near is None. ``alternatives`` are further valid values, ``gold_aliases``,
-    ``near_aliases`` other names. ``provenance`` keeps properties, values, query and date.
+    ``near_aliases`` other names. ``provenance`` keeps properties, values, query and date;
+    ``kind`` is the gold's kind where its item on Wikidata told it.
     """
 
     id: str
@@ -77,6 +82,7 @@ class WrongValues:
     alternatives: tuple[str, ...] = ()
     gold_aliases: tuple[str, ...] = ()
     near_aliases: tuple[str, ...] = ()
+    kind: str = ""
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -101,7 +101,7 @@ def _draft(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> Draft:
         text=question.text,
         gold=question.gold,
         kind=question.kind or kind_of(question.gold),
-        family=asked_by(question.text).family,
+        family=question.family or asked_by(question.text).family,
         dropped=dropped,
         gold_in_question=gold_in_question(question.text, question.gold),
         echo=echo(question.text, question.gold),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
+from memtoc.construction.review import Verdict
 from memtoc.construction.screening import normalised
 from memtoc.questions import (
     FAMILIES,
@@ -62,6 +63,17 @@ def load(
         raise UserError(f"{path}: every row is excluded: set drop_excluded to false")
     notes = _notes(read, kept) | {"repairs_applied": _repaired(rows) if apply_repairs else 0}
     return Benchmark(NAME, tuple(kept), notes)
+
+
+def verdicts(path: Path) -> dict[str, Verdict]:
+    """The published review of all rows, by question id: an overlay on the unrepaired values."""
+    found = {}
+    for number, row in read_jsonl(path):
+        where = f"{path} row {number}"
+        _check_source_fields(row, where)
+        repaired = row.get("near_repaired") or ""
+        found[_id(row, where)] = Verdict(row["review"], repaired, decided_by="published")
+    return found
 
 
 def _question(

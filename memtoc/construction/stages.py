@@ -1,0 +1,365 @@
+"""The stages of a build. Each reads the file of the one before, and leaves its own in one folder.
+
+read -> screen -> distract -> author -> check -> review -> fold -> write: one can stop after any of
+them, edit its file by hand, and go on. Every stage gives the counts that a person wants to see.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.errors import UserError
+from harness.files import write_atomic, write_json
+from harness.hashing import digest_of_file
+from memtoc.construction import tables
+from memtoc.construction.assembly import (
+    assemble,
+    counts_of,
+    finished,
+    fold_members,
+    versions,
+    write_benchmark,
+)
+from memtoc.construction.checks import Report, as_json, as_markdown, check
+from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues
+from memtoc.construction.entities import entity_distractors
+from memtoc.construction.folds import assign_folds, crossings, imbalance, load_folds
+from memtoc.construction.forms import AUTHORING, REVIEW, authoring_rows, review_rows
+from memtoc.construction.kinds import TEMPORAL
+from memtoc.construction.packets import (
+    ANNOTATORS,
+    Form,
+    Merge,
+    adjudication_form,
+    merge,
+    read_adjudication,
+    read_packet,
+    write_adjudication,
+    write_packets,
+)
+from memtoc.construction.review import Verdict, read_overlay, reviewed, verdicts, write_overlay
+from memtoc.construction.screening import screen
+from memtoc.construction.sheets import Row, write_csv
+from memtoc.construction.temporal import temporal_pair
+from memtoc.construction.wikidata import Wikidata
+from memtoc.questions import Benchmark, Question
+
+PACKETS, RETURNED = "packets", "returned"
+_KEPT_SOURCE = "source"
+
+
+def source_questions(benchmark: Benchmark) -> list[SourceQuestion]:
+    """A benchmark's questions as a source, with their values, folds and tools."""
+    return [
+        SourceQuestion(
+            chain=question.chain,
+            hop=place,
+            text=question.text,
+            gold=question.gold,
+            name=question.id,
+            kind=question.kind,
+            family=question.family,
+            near=question.near,
+            far=question.far,
+            fold=question.fold,
+            source=question.source,
+            aliases=question.aliases,
+            tool=question.tool,
+        )
+        for place, question in enumerate(benchmark.questions)
+    ]
+
+
+def read_stage(
+    folder: Path,
+    name: str,
+    questions: Iterable[SourceQuestion],
+    notes: Mapping[str, Any],
+    review: Mapping[str, Verdict] | None = None,
+) -> dict[str, Any]:
+    """Leaves source.jsonl, and review.csv where the source brings verdicts of its own."""
+    questions = list(questions)
+    tables.write_source(folder, questions)
+    if review is not None:
+        write_overlay(folder / tables.REVIEWED, review)
+    tables.record(folder, "read", {"name": name, "questions": len(questions), "notes": dict(notes)})
+    return {"questions": len(questions)}
+
+
+def screen_stage(folder: Path) -> dict[str, int]:
+    """Leaves screened.csv; gives how many questions were kept, and dropped for which reason."""
+    drafts = screen(tables.read_source(folder))
+    tables.write_screened(folder, drafts)
+    counts = Counter(draft.dropped or "kept" for draft in drafts)
+    ordered = {name: counts[name] for name in ("kept", *sorted(set(counts) - {"kept"}))}
+    tables.record(folder, "screen", ordered)
+    return ordered
+
+
+@dataclass(frozen=True)
+class DistractSettings:
+    """How wrong values are drawn.
+
+    ``last_year`` is the last that is not the future. ``redraw_temporal`` draws dates, years and
+    time zones from the seed even where the source brings wrong values of its own.
+    """
+
+    seed: int
+    last_year: int
+    redraw_temporal: bool = True
+
+
+def distract_stage(
+    folder: Path,
+    settings: DistractSettings,
+    wikidata: Wikidata | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, int]:
+    """Leaves distractors.jsonl; gives counts by branch, and by reason where near is still open.
+
+    Without a Wikidata client entities that the source brings no value for go to people.
+    """
+    sources = {question.id: question for question in tables.read_source(folder)}
+    kept = [draft for draft in tables.read_screened(folder) if not draft.dropped]
+    wrong = []
+    for number, draft in enumerate(kept):
+        if progress is not None:
+            progress(number, len(kept))
+        wrong.append(_wrong_values(draft, sources.get(draft.id), settings, wikidata))
+    tables.write_distractors(folder, wrong)
+    counts = Counter(values.unresolved or values.branch for values in wrong)
+    counts["far"] = sum(values.far is not None for values in wrong)
+    tables.record(folder, "distract", asdict(settings) | {"counts": dict(sorted(counts.items()))})
+    return dict(sorted(counts.items()))
+
+
+def _wrong_values(
+    draft: Draft,
+    source: SourceQuestion | None,
+    settings: DistractSettings,
+    wikidata: Wikidata | None,
+) -> WrongValues:
+    given = source is not None and source.near is not None
+    if draft.kind in TEMPORAL and not (given and not settings.redraw_temporal):
+        pair = temporal_pair(draft.gold, draft.kind, settings.seed, draft.id, settings.last_year)
+        if pair.near is None:
+            return WrongValues(draft.id, None, pair.far, "authored", "no_date_left")
+        return WrongValues(draft.id, pair.near, pair.far, "temporal",
+                           alternatives=draft.other_golds)  # fmt: skip
+    if source is not None and source.near is not None:
+        return WrongValues(draft.id, source.near, source.far, _KEPT_SOURCE,
+                           alternatives=draft.other_golds)  # fmt: skip
+    if wikidata is None or draft.kind in ("number", "work"):
+        reason = f"kind_{draft.kind}" if draft.kind in ("number", "work") else "no_wikidata"
+        return WrongValues(draft.id, None, None, "authored", reason)
+    values, kind = entity_distractors(wikidata, draft, settings.seed)
+    alternatives = dict.fromkeys((*values.alternatives, *draft.other_golds))
+    return replace(values, kind=kind, alternatives=tuple(alternatives))
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Where a pair of packets stands; ``waiting`` says for what, and is empty once all is done."""
+
+    sent: int
+    waiting: str
+    agreed: Mapping[str, Row]
+    adjudicated: Mapping[str, Row]
+    agreement: Mapping[str, float]
+    kappa: Mapping[str, float | None]
+
+    @property
+    def decided(self) -> dict[str, Row]:
+        """All decisions, by id."""
+        return {**self.agreed, **self.adjudicated}
+
+
+def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collected:
+    """Sends packets to folder/packets and reads what came back under the same names in returned/.
+
+    Disagreements go out as an adjudication sheet and come back the same way.
+    """
+    if not rows:
+        return Collected(0, "", {}, {}, {}, {})
+    write_packets(folder / PACKETS, form, rows, seed)
+    paths = [_returned(folder, f"{form.name}_{who}") for who in ANNOTATORS]
+    missing = [who for who, path in zip(ANNOTATORS, paths, strict=True) if path is None]
+    if missing:
+        names = ", ".join(f"{RETURNED}/{form.name}_{who}" for who in missing)
+        return Collected(len(rows), f"{names} (xlsx or csv)", {}, {}, {}, {})
+    first, second = (read_packet(path, form, rows) for path in paths if path is not None)
+    merged = merge(form, first, second)
+    adjudicated, waiting = _adjudicated(folder, form, rows, merged)
+    return Collected(len(rows), waiting, merged.agreed, adjudicated, merged.agreement, merged.kappa)
+
+
+def _adjudicated(
+    folder: Path, form: Form, rows: Sequence[Row], merged: Merge
+) -> tuple[dict[str, Row], str]:
+    if not merged.disputed:
+        return {}, ""
+    write_adjudication(folder / PACKETS, form, rows, merged)
+    name = adjudication_form(form).name
+    path = _returned(folder, name)
+    if path is None:
+        return {}, f"{RETURNED}/{name} (xlsx or csv), {len(merged.disputed)} rows"
+    return read_adjudication(path, form, rows, merged), ""
+
+
+def _returned(folder: Path, name: str) -> Path | None:
+    found = [folder / RETURNED / f"{name}{ending}" for ending in (".xlsx", ".csv")]
+    there = [path for path in found if path.is_file()]
+    if len(there) > 1:
+        raise UserError(f"{there[0]} came back twice, as xlsx and csv: keep one of them")
+    return there[0] if there else None
+
+
+def author_stage(folder: Path, seed: int) -> Collected:
+    """Packets for what no generator found; leaves authored.csv with what is decided so far."""
+    rows = authoring_rows(tables.read_screened(folder), tables.read_distractors(folder))
+    collected = collect(folder, AUTHORING, rows, seed)
+    if collected.decided:
+        tables.write_authored(folder, collected.decided)
+    facts = {"sent": collected.sent, "decided": len(collected.decided)}
+    tables.record(folder, "author", facts | {"seed": seed})
+    return collected
+
+
+def questions_so_far(folder: Path, apply_repairs: bool = True) -> list[Question]:
+    """The kept questions with all that is decided by now; near is empty where none is."""
+    questions = assemble(
+        tables.read_screened(folder),
+        {question.id: question for question in tables.read_source(folder)},
+        tables.read_distractors(folder),
+        tables.read_authored(folder),
+    )
+    overlay = folder / tables.REVIEWED
+    verdict = read_overlay(overlay) if overlay.is_file() else {}
+    return reviewed(questions, verdict, apply_repairs)
+
+
+def check_stage(folder: Path, last_year: int | None, strict: bool = True) -> Report:
+    """Leaves checks.md and checks.json; raises UserError on a violation where ``strict``."""
+    report = check(questions_so_far(folder), tables.read_distractors(folder), last_year)
+    write_atomic(folder / "checks.md", as_markdown(report))
+    write_json(folder / "checks.json", as_json(report))
+    tables.record(folder, "check", {"last_year": last_year, "violations": report.counts})
+    if strict and report.violations:
+        raise _stopped(report, "the wrong values", folder)
+    return report
+
+
+def review_stage(folder: Path, seed: int) -> Collected:
+    """Packets for two reviewers; leaves review.csv once both have come back and are adjudicated.
+
+    A review.csv that the source brought, or that was written by hand, is kept until then.
+    """
+    drafts, wrong = tables.read_screened(folder), tables.read_distractors(folder)
+    near = {question.id: question.near for question in questions_so_far(folder, False)}
+    current = {name: replace(values, near=near.get(name) or None) for name, values in wrong.items()}
+    collected = collect(folder, REVIEW, review_rows(drafts, current), seed)
+    if collected.decided and not collected.waiting:
+        overlay = verdicts(collected.agreed, collected.adjudicated)
+        write_overlay(folder / tables.REVIEWED, overlay)
+    facts = {"sent": collected.sent, "decided": len(collected.decided), "seed": seed}
+    agreement = {"agreement": dict(collected.agreement), "kappa": dict(collected.kappa)}
+    tables.record(folder, "review", facts | agreement)
+    return collected
+
+
+def fold_stage(
+    folder: Path, seed: int, assignment: Literal["balanced", "published"] | Path = "balanced"
+) -> dict[str, Any]:
+    """Leaves folds.csv; gives the sizes, the imbalance and how many groups cross.
+
+    ``published`` takes the source's own folds, a path a csv of id and fold. A chain that crosses
+    is an error, always; a group that crosses is one in balanced folds, and counted in given ones.
+    """
+    drafts = [draft for draft in tables.read_screened(folder) if not draft.dropped]
+    members = fold_members(drafts, questions_so_far(folder))
+    ids = [member.id for member in members]
+    if assignment == "balanced":
+        folds = assign_folds(members, seed)
+    elif assignment == "published":
+        folds = _own_folds(folder, ids)
+    else:
+        folds = load_folds(assignment, ids)
+    crossing = crossings(members, folds)
+    split = [n for n in crossing if assignment == "balanced" or n.startswith("chain ")]
+    if split:
+        raise UserError(f"{split[0]} stands in both folds: mend the folds given")
+    rows = [{"id": name, "fold": folds[name]} for name in ids]
+    write_csv(folder / tables.FOLDS_FILE, ("id", "fold"), rows)
+    facts = {
+        "seed": seed,
+        "assignment": assignment if isinstance(assignment, str) else "file",
+        "sizes": dict(sorted(Counter(folds.values()).items())),
+        "imbalance": imbalance(members, folds),
+        "groups_crossing": len(crossing),
+    }
+    tables.record(folder, "fold", facts)
+    return facts
+
+
+def _own_folds(folder: Path, ids: Sequence[str]) -> dict[str, str]:
+    own = {question.id: question.fold for question in tables.read_source(folder)}
+    missing = [name for name in ids if not own.get(name)]
+    if missing:
+        raise UserError(
+            f"the source gives no fold for '{missing[0]}' ({len(missing)} missing):"
+            " use balanced folds or a csv of id and fold"
+        )
+    return {name: own[name] for name in ids}
+
+
+def write_stage(
+    folder: Path,
+    out: Path,
+    last_year: int | None,
+    strict: bool = True,
+    apply_repairs: bool = True,
+) -> Benchmark:
+    """Leaves the benchmark folder: questions.jsonl and manifest.json, the same bytes every time.
+
+    Checks once more what will be scored, repaired values among it, and raises UserError on a
+    violation where ``strict``. A question without a near value is left out and counted as open.
+    """
+    questions = questions_so_far(folder, apply_repairs)
+    with_near = [question.id for question in questions if question.near.strip()]
+    done, still_open = finished(questions, load_folds(folder / tables.FOLDS_FILE, with_near))
+    if not done:
+        raise UserError(f"no question has a near value yet: return the packets in {folder}")
+    scored = [question for question in done if question.review != "exclude"]
+    report = check(scored, tables.read_distractors(folder), last_year)
+    if strict and report.violations:
+        raise _stopped(report, "the finished benchmark", folder)
+    stages = tables.recorded(folder)
+    notes = {
+        "counts": counts_of(done) | {"open": len(still_open)},
+        "repairs_applied": apply_repairs,
+        "violations": report.counts,
+        "stages": stages,
+        "inputs": inputs_of(folder),
+        "versions": versions(),
+    }
+    benchmark = Benchmark(stages.get("read", {}).get("name", out.name), tuple(done), notes)
+    write_benchmark(out, benchmark)
+    return benchmark
+
+
+def _stopped(report: Report, of: str, folder: Path) -> UserError:
+    first = report.violations[0]
+    return UserError(
+        f"{len(report.violations)} violations in {of}, first: question '{first.id}',"
+        f" {first.field} '{first.value[:60]}', {first.rule} ({first.detail}): see"
+        f" {folder / 'checks.md'}, mend the value, or set strict=false"
+    )
+
+
+def inputs_of(folder: Path) -> dict[str, str]:
+    """sha256 of every stage file that a benchmark was written from."""
+    names = (tables.SOURCE, tables.SCREENED, tables.DISTRACTORS, tables.AUTHORED,
+             tables.REVIEWED, tables.FOLDS_FILE)  # fmt: skip
+    return {name: digest_of_file(folder / name) for name in names if (folder / name).is_file()}

@@ -1,0 +1,180 @@
+"""The files between the stages: what a person may open, edit by hand and hand on.
+
+``source.jsonl`` what was read, ``screened.csv`` what was kept and dropped, ``distractors.jsonl``
+the wrong values, ``authored.csv`` those that people gave, ``review.csv`` their verdicts,
+``folds.csv`` the folds, ``stages.json`` with what settings each stage ran.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError, one_of
+from harness.files import write_json, write_jsonl
+from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues, natural_key
+from memtoc.construction.sheets import Row, read_csv, write_csv
+from memtoc.questions import FAMILIES, KINDS, ToolCall, read_jsonl
+
+SOURCE, SCREENED, DISTRACTORS = "source.jsonl", "screened.csv", "distractors.jsonl"
+AUTHORED, REVIEWED, FOLDS_FILE, STAGES = "authored.csv", "review.csv", "folds.csv", "stages.json"
+_SEPARATOR = " | "
+_DRAFT_COLUMNS = tuple("question" if f.name == "text" else f.name for f in fields(Draft))
+
+
+def write_source(folder: Path, questions: Iterable[SourceQuestion]) -> None:
+    """source.jsonl, in natural order of the ids."""
+    ordered = sorted(questions, key=lambda question: natural_key(question.id))
+    write_jsonl(folder / SOURCE, ({"id": q.id} | asdict(q) for q in ordered))
+
+
+def read_source(folder: Path) -> list[SourceQuestion]:
+    """source.jsonl; raises UserError, naming file and row, for another shape or an id twice."""
+    found: dict[str, SourceQuestion] = {}
+    names = {field.name for field in fields(SourceQuestion)}
+    for number, row in read_jsonl(folder / SOURCE):
+        where = f"{folder / SOURCE} row {number}"
+        given = {name: value for name, value in row.items() if name in names}
+        tool = given.pop("tool", None)
+        try:
+            aliases = tuple(given.pop("aliases", ()))
+            call = ToolCall(tool["schema"], tool["arguments"], tool["source"]) if tool else None
+            question = SourceQuestion(**given, aliases=aliases, tool=call)
+        except (TypeError, KeyError) as error:
+            raise UserError(f"{where}: not a source question ({error}): mend the row") from error
+        if question.id in found:
+            raise UserError(f"{where}: id '{question.id}' stands twice: remove one")
+        found[question.id] = question
+    if not found:
+        raise UserError(f"{folder / SOURCE} holds no question: check benchmark.path")
+    return list(found.values())
+
+
+def write_screened(folder: Path, drafts: Iterable[Draft]) -> None:
+    """screened.csv: kept and dropped questions with reasons and marks."""
+    write_csv(folder / SCREENED, _DRAFT_COLUMNS, (_draft_row(draft) for draft in drafts))
+
+
+def _draft_row(draft: Draft) -> Row:
+    row: dict[str, Any] = asdict(draft)
+    row["question"] = row.pop("text")
+    return {name: _cell(value) for name, value in row.items()}
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return _SEPARATOR.join(value) if isinstance(value, tuple) else str(value)
+
+
+def read_screened(folder: Path) -> list[Draft]:
+    """screened.csv, as it is now, in natural order of the ids; a person may have edited it."""
+    path = folder / SCREENED
+    found: dict[str, Draft] = {}
+    for number, row in read_csv(path, _DRAFT_COLUMNS):
+        draft = _draft(row, f"{path} row {number}")
+        if draft.id in found:
+            raise UserError(f"{path} row {number}: id '{draft.id}' stands twice: remove one")
+        found[draft.id] = draft
+    return sorted(found.values(), key=lambda draft: natural_key(draft.id))
+
+
+def _draft(row: Row, where: str) -> Draft:
+    for name, valid in (("kind", KINDS), ("family", FAMILIES)):
+        if row[name] not in valid:
+            raise UserError(f"{where}: unknown {name} '{row[name]}': {one_of(valid, row[name])}")
+    for name in ("id", "question", "chain", *(() if row["dropped"] else ("gold",))):
+        if not row[name].strip():
+            raise UserError(f"{where}: '{name}' is empty: fill it in or give a reason to drop it")
+    try:
+        hop, echo = int(row["hop"]), float(row["echo"] or 0)
+    except ValueError as error:
+        raise UserError(f"{where}: hop and echo must be numbers ({error}): mend them") from error
+    return Draft(
+        id=row["id"],
+        chain=row["chain"],
+        hop=hop,
+        domain=row["domain"],
+        text=row["question"],
+        gold=row["gold"],
+        kind=row["kind"],
+        family=row["family"],
+        dropped=row["dropped"],
+        gold_in_question=bool(row["gold_in_question"]),
+        echo=echo,
+        ordinal_in_both=bool(row["ordinal_in_both"]),
+        duplicate_group=row["duplicate_group"],
+        linked_group=row["linked_group"],
+        other_golds=_several(row["other_golds"]),
+        occurrences=_several(row["occurrences"]),
+    )
+
+
+def _several(cell: str) -> tuple[str, ...]:
+    return tuple(part for part in cell.split(_SEPARATOR) if part)
+
+
+def write_distractors(folder: Path, wrong: Iterable[WrongValues]) -> None:
+    """distractors.jsonl, in natural order of the ids."""
+    ordered = sorted(wrong, key=lambda values: natural_key(values.id))
+    write_jsonl(folder / DISTRACTORS, (asdict(values) for values in ordered))
+
+
+def read_distractors(folder: Path) -> dict[str, WrongValues]:
+    """distractors.jsonl by id; raises UserError, naming file and row, for another shape."""
+    path, found = folder / DISTRACTORS, dict[str, WrongValues]()
+    for number, row in read_jsonl(path):
+        try:
+            lists = ("alternatives", "gold_aliases", "near_aliases")
+            values = WrongValues(**row | {name: tuple(row.get(name, ())) for name in lists})
+        except TypeError as error:
+            raise UserError(
+                f"{path} row {number}: not a row of wrong values ({error}): mend it"
+            ) from error
+        for name in ("id", "near", "far"):
+            value = getattr(values, name)
+            if not (isinstance(value, str) or (value is None and name != "id")):
+                raise UserError(f"{path} row {number}: field '{name}' must be a text: mend it")
+        if values.id in found:
+            raise UserError(f"{path} row {number}: id '{values.id}' stands twice: remove one")
+        found[values.id] = values
+    return found
+
+
+def write_authored(folder: Path, rows: Mapping[str, Row]) -> None:
+    """authored.csv: id, near, far."""
+    ordered = sorted(rows, key=natural_key)
+    write_csv(folder / AUTHORED, ("id", "near", "far"), ({"id": i, **rows[i]} for i in ordered))
+
+
+def read_authored(folder: Path) -> dict[str, tuple[str, str | None]]:
+    """Id -> (near, far) of authored.csv; empty where there is no such file."""
+    path = folder / AUTHORED
+    if not path.is_file():
+        return {}
+    authored: dict[str, tuple[str, str | None]] = {}
+    for number, row in read_csv(path, ("id", "near", "far")):
+        if not row["near"].strip() or row["id"] in authored:
+            raise UserError(f"{path} row {number}: give each id once, with a near value")
+        authored[row["id"]] = (row["near"], row["far"].strip() or None)
+    return authored
+
+
+def record(folder: Path, stage: str, facts: Mapping[str, Any]) -> None:
+    """Keeps what a stage was run with and what it counted, for the manifest."""
+    write_json(folder / STAGES, recorded(folder) | {stage: dict(facts)})
+
+
+def recorded(folder: Path) -> dict[str, Any]:
+    """Stage -> what ``record`` kept; empty before the first stage."""
+    path = folder / STAGES
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise UserError(f"{path} is damaged ({error}): delete it and run all stages") from error
+    if not isinstance(loaded, dict):
+        raise UserError(f"{path} is damaged: delete it and run all stages")
+    return loaded
