@@ -6,6 +6,7 @@ after all: a hedge behind an answer is no refusal, nor is "I am not sure, but it
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memtoc.scoring import refusal
 from memtoc.scoring.claims import asserts, value_range
@@ -50,6 +51,7 @@ class Abstention:
         return self.rule in ("echo", "truncated", "empty")
 
 
+@lru_cache(maxsize=16384)
 def abstains(matcher: str, span: str, question: str = "") -> Abstention:
     """Whether ``span`` is a refusal; an echoed question and a stub are labelled as such."""
     check_matcher(matcher)
@@ -76,6 +78,8 @@ def _ours(span: str, question: str) -> Abstention:
         return Abstention(False, "truncated")
     if shown.strip(" .*_\"'()[]!") in refusal.BARE:
         return Abstention(True, "bare_refusal")
+    if not _FAILURE.search(shown) and not _may_refuse(shown):
+        return Abstention(False, "answer")
     found = _weigh(_statements(shown), question)
     if found.rule == "nothing_asserted":
         failed = bool(_FAILURE.search(shown))
@@ -142,6 +146,8 @@ def _refuses(clause: str, question: str) -> bool:
     One that the question itself holds is a name ("I Can't Tell You Why"), and so is one that runs
     on into a word of its own ("No Information Society").
     """
+    if not _may_refuse(clause):
+        return False
     asked = fold(question)
     for match in refusal.OURS.finditer(clause):
         following = clause[match.end() :].split(maxsplit=1)[:1]
@@ -151,6 +157,10 @@ def _refuses(clause: str, question: str) -> bool:
         ):
             return True
     return False
+
+
+def _may_refuse(text: str) -> bool:
+    return any(trigger in text for trigger in refusal.TRIGGERS)
 
 
 def _answers(clause: str, question: str) -> bool:

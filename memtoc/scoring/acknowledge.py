@@ -13,11 +13,11 @@ from memtoc.scoring.claims import value
 from memtoc.scoring.text import Text, fold, occurrences, read
 
 # A reply of 128 new tokens is far shorter; of a longer one the first and the last part are read.
-MAX_REPLY = 4000
+MAX_REPLY = 2000
 
 _SOURCE = (
     r"(?:tools?(?:'s)?|returns?|returned|outputs?|results?|responses?|lookup|search|database|api"
-    r"|retrieved|provided (?:value|information|data|answer)|passage|document|source)"
+    r"|retrieved|provided (?:value|information|data|answer)|passage|document|sources?)"
 )
 _OWN = (
     r"(?:my (?:own )?(?:memory|knowledge|understanding|training|recollection|information|data"
@@ -28,7 +28,7 @@ _OWN = (
     r"|other (?:reliable )?sources|reliable sources|as far as i know|what i know)"
 )
 _CONFLICT = (
-    r"(?:conflict(?:s|ed|ing)?|contradict(?:s|ed|ing|ion|ions|ory)?|disagree(?:s|d|ment|ments)?"
+    r"(?:conflict(?:s|ed|ing)?(?! resolution)|contradict(?:s|ed|ing|ion|ions|ory)?|disagree(?:s|d|ment|ments)?"
     r"|discrepan(?:cy|cies|t)|inconsisten(?:t|cy|cies)|mismatch(?:es|ed)?|at odds|incompatible"
     r"|(?:differs?|differed|different|deviates?|departs?) from|clash(?:es)?"
     r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
@@ -55,11 +55,14 @@ _CALLED_WRONG = re.compile(
     rf"|\b(?:incorrectly|wrongly|mistakenly|erroneously)\b[^.;]{{0,40}}?\b{_SOURCE}\b"
     rf"|\b{_SOURCE}\b[^.;]{{0,40}}?\b(?:incorrectly|wrongly|mistakenly|erroneously)\b"
     rf"|\b(?:incorrect|wrong|erroneous|inaccurate) {_SOURCE}\b"
+    rf"|\b{_SOURCE}\b[^.;]{{0,60}}?\b(?:contains?|has|includes?|made) an? (?:error|mistake)\b"
+    rf"|\b{_SOURCE}\b[^.;]{{0,60}}?\b(?:is|was|are) (?:clearly |likely |probably )?outdated\b"
 )
 _CONTRAST = re.compile(
     r"\b(?:but|however|although|though|whereas|while|despite|contrary|yet|nevertheless|instead"
-    r"|rather than|actually|in fact|in reality|unlike|not|versus|vs)\b|n't\b"
+    r"|rather than|actually|in fact|in reality|unlike|versus|vs)\b"
 )
+_NEGATION = re.compile(r"\bnot\b|n't\b")
 _ERROR_CLAIM = re.compile(r"\b(?:unavailable|stale|timeout|timed out|503|permission)\b")
 
 
@@ -104,8 +107,13 @@ def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> boo
     if not own.words or _stands_in(own, returned) or _stands_in(returned, own):
         return False
     for first, second in zip_longest(sentences, sentences[1:], fillvalue=""):
-        text = read(f"{first} {second}")
-        if _stands_in(own, text) and _stands_in(returned, text) and _CONTRAST.search(text.shown):
+        pair = f"{first} {second}"
+        # Cheaper than reading every sentence, most of which name no value.
+        if not any(word in pair for word in returned.words):
+            continue
+        text = read(pair)
+        both = _stands_in(own, text) and _stands_in(returned, text)
+        if both and (_CONTRAST.search(text.shown) or _NEGATION.search(text.shown)):
             return True
     return False
 

@@ -5,6 +5,7 @@ none of that is part of the value.
 """
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
 
 from memtoc.scoring.clauses import is_abbreviation
@@ -37,8 +38,7 @@ def value_range(text: str, question: str) -> tuple[int, int]:
     """The first word of the value and the one behind its last."""
     said, known = read(text), known_words(question)
     first = _echo_end(said, known)
-    last = clause_end(said, first)
-    return first, first + _echo_start(said.part(first, last), known)
+    return first, _echo_start(said, first, clause_end(said, first), known)
 
 
 @lru_cache(maxsize=4096)
@@ -80,16 +80,16 @@ def _echo_end(said: Text, known: frozenset[str]) -> int:
     return first
 
 
-def _echo_start(clause: Text, known: frozenset[str]) -> int:
+def _echo_start(said: Text, first: int, last: int, known: frozenset[str]) -> int:
     """Where a closing echo starts ("Lord Byron | is the father of Ada")."""
     repeated = copula = 0
-    for at in range(len(clause.words) - 1, -1, -1):
-        word = clause.words[at]
+    for at in range(last - 1, first, -1):
+        word = said.words[at]
         if not _echoes(word, known):
             break
         repeated += word[:_STEM] in known or word == "answer"
         copula = at if word in COPULAS else copula
-    return copula if copula and repeated else len(clause.words)
+    return copula if copula and repeated else last
 
 
 def clause_end(said: Text, first: int) -> int:
@@ -98,7 +98,7 @@ def clause_end(said: Text, first: int) -> int:
         return len(said.words)
     for match in _VALUE_END.finditer(said.shown, said.starts[first] + 1):
         if match.group() != "." or not is_abbreviation(said.shown, match.start()):
-            return sum(start < match.start() for start in said.starts)
+            return bisect_left(said.starts, match.start())
     return len(said.words)
 
 

@@ -4,6 +4,9 @@ import re
 import unicodedata
 from functools import lru_cache
 
+# A reply of 128 new tokens is far shorter; a runaway one is read this far.
+MAX_CHARS = 10_000
+
 _NOT_WORD = re.compile(r"[^\w\s]")
 _ARTICLES = frozenset(("a", "an", "the"))
 _EXPANDED = {"st": "saint", "mt": "mount"}
@@ -50,6 +53,7 @@ def _dates(text: str) -> list[tuple[int, int, int]]:
 
 def contains(answer: str, target: str) -> str:
     """The name of the rule by which the answer matches the target; empty where none does."""
+    answer, target = answer[:MAX_CHARS], target[:MAX_CHARS]
     first, second = canonical(answer), canonical(target)
     if _contains(first, second):
         return "contains"

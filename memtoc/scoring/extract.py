@@ -28,8 +28,9 @@ _PLACEHOLDER = re.compile(
 _THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _TOOL_CALL = re.compile(
-    r"\s*(?:<\|?(?:tool_call|function_call|python_tag|function)\b|<function=|\[TOOL_CALLS\]"
-    r"|\[?\s*\{\s*\"(?:name|function|type|tool|tool_name|action)\"\s*:|```tool_(?:code|call))",
+    r"<\|?(?:tool_call|function_call|python_tag|function)\b|<function=|\[TOOL_CALLS\]"
+    r"|\[?\s{0,8}\{\s{0,8}\"(?:name|function|type|tool|tool_name|action)\"\s{0,8}:"
+    r"|```tool_(?:code|call)",
     re.IGNORECASE,
 )
 _SPECIAL = re.compile(
@@ -56,7 +57,8 @@ def extract(reply: str) -> Span:
         return Span("", "unclosed_thought" if cut_off else "empty")
     markers = [match for match in _MARKER.finditer(body) if not _is_quoted(body, match)]
     span = _after_marker(body, markers) if markers else _last_line(body)
-    if _TOOL_CALL.match(span.text) or (span.rule != "marker" and _TOOL_CALL.match(body)):
+    whole = "" if span.rule == "marker" else body.lstrip()
+    if _TOOL_CALL.match(span.text) or _TOOL_CALL.match(whole):
         return Span("", "tool_call")
     return span
 

@@ -1,6 +1,7 @@
 """The two matchers, by name: ``containment`` (the paper's) and ``boundary`` (ours)."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from harness.errors import UserError, one_of
 from memtoc.scoring.boundary import same_answer
@@ -23,6 +24,7 @@ def check_matcher(matcher: str) -> None:
         raise UserError(f"unknown matcher '{matcher}': {one_of(MATCHERS, matcher)}")
 
 
+@lru_cache(maxsize=16384)
 def match(matcher: str, answer: str, target: str, question: str = "") -> Match:
     """Whether ``answer`` (an extracted span) gives ``target`` (gold, return or memory)."""
     check_matcher(matcher)

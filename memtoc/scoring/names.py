@@ -30,6 +30,7 @@ _NOT_NAMES = COMMON | HONORIFICS
 # Without capitals an adjective is told from a given name by its ending alone.
 _ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_ORDINAL_WORD = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ def tails_conflict(first: Name, second: Name) -> bool:
 
 
 def _has_ordinal(words: Words) -> bool:
-    return any(_ORDINAL.fullmatch(word) for word in words)
+    return bool(_ORDINAL_WORD.search(" ".join(words)))
 
 
 def _is_title(tail: Words) -> bool:
@@ -226,9 +227,9 @@ def _is_title(tail: Words) -> bool:
 
 def is_bare_title(words: Words) -> bool:
     """A title that many have held ("Duke of Parma"); with an ordinal it is one person's."""
-    if not words or _has_ordinal(words):
+    if not words or words[0] not in TITLES or _has_ordinal(words):
         return False
-    return words[0] in TITLES and (len(words) == 1 or words[1] == "of")
+    return len(words) == 1 or words[1] == "of"
 
 
 def other_entity(said: Text, first: int, last: int) -> str:

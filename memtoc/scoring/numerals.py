@@ -13,23 +13,22 @@ def ordinal(number: int) -> str:
     return str(number) + {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 
-_FIGURES = (
+FIGURES = (
     {word: str(n) for n, word in enumerate(_ONES)}
     | {word: str(n) for n, word in zip(range(20, 100, 10), _TENS, strict=True)}
     | {word: ordinal(n) for n, word in enumerate(_ORDINALS)}
     | {word: ordinal(n) for n, word in zip(range(20, 100, 10), words("tenths"), strict=True)}
     | {word: ordinal(n) for n, word in zip(_ROMAN_VALUES, words("roman"), strict=True)}
 )
-_UNITS = {word: n for n, word in enumerate(_ONES) if 1 <= n <= 9}
-_UNITHS = {word: n for n, word in enumerate(_ORDINALS) if 1 <= n <= 9}
+TENS = frozenset(str(n) for n in range(20, 100, 10))
+# The words that a ten may be joined to, and whether that makes an ordinal.
+UNITS = {word: (n, False) for n, word in enumerate(_ONES) if 1 <= n <= 9} | {
+    word: (n, True) for n, word in enumerate(_ORDINALS) if 1 <= n <= 9
+}
 
 
-def numeral(word: str, following: str) -> tuple[str, int]:
-    """The word as figures and how many words it takes: (twenty, first) -> (21st, 2)."""
-    if word in _TENS:
-        ten = int(_FIGURES[word])
-        if following in _UNITS:
-            return str(ten + _UNITS[following]), 2
-        if following in _UNITHS:
-            return ordinal(ten + _UNITHS[following]), 2
-    return _FIGURES.get(word, word), 1
+def joined(ten: str, unit: str) -> str:
+    """("20", "first") -> "21st", ("20", "one") -> "21"."""
+    number, is_ordinal = UNITS[unit]
+    total = int(ten) + number
+    return ordinal(total) if is_ordinal else str(total)

@@ -52,6 +52,12 @@ OURS = re.compile(
     r"(?=\s*(?:$|[.,;:!)(-]|(?:to|at|based|due|because|from|as|and|for|since|without|given)\b))"
     r"|^\W*(?:i'm |i am )?(?:so |very )?(?:sorry|apologies|afraid)\b|^\W*i apologi[sz]e\b"
 )
+# OURS matches no clause without one of these; they are looked for first, being cheaper.
+TRIGGERS = (
+    "not", "n't", "no ", "un", "any ", "insufficient", "without", "lack", "fail", "impossible",
+    "difficult", "sorry", "afraid", "apolog", "decline", "refuse", "abstain", "withhold", "missing",
+    "indeterminate",
+)  # fmt: skip
 # What may follow "no information" in a sentence; anything else makes it part of a name.
 BEHIND_ABSENT = re.compile(
     r"[^\w]*(?:about|on|regarding|concerning|available|exists?|found|provided|given|returned|listed"

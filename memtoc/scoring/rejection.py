@@ -23,6 +23,7 @@ _SURE = (
     r"|confident|positive|aware)\b)"
 )
 _NOT = rf"(?:\b(?:not|never|cannot)|n't)\b{_SURE}"
+_NEGATIVE = re.compile(_NOT)
 _NEGATED_BEFORE = re.compile(
     rf"{_NOT}|\b(?:nor|neither|rather than|instead of|other than|opposed to|contrary to|unlike"
     r"|except|excluding|without|unable to|fails? to|failed to|impossible to"
@@ -81,7 +82,7 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
         return "negated"
     if _WRONG_AFTER.match(behind):
         return "called_wrong"
-    if not re.search(_NOT, question.lower()) and _DENIED_AFTER.match(behind):
+    if not _NEGATIVE.search(question.lower()) and _DENIED_AFTER.match(behind):
         return "denied"
     if _only_reported(said, clauses, own, said.words[first:last], question):
         return "only_reported"

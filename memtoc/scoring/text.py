@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memtoc.scoring.numerals import numeral
+from memtoc.scoring.numerals import FIGURES, TENS, UNITS, joined
 
-MAX_CHARS = 4000
+MAX_CHARS = 2000
 
 # Letters that NFKD leaves whole although a reader takes them for a plain letter with a stroke,
 # and the many forms of apostrophe, quote and dash.
@@ -36,7 +36,7 @@ _WORD = re.compile(
     rf"|(?:[^\W_{_UNSPACED}]|[\u0900-\u0dff])(?:[^\W_{_UNSPACED}]|'(?=[^\W\d_])|[\u0900-\u0dff])*"
     r"|&"
 )
-_SPELLED = {"&": "and", "st": "saint", "mt": "mount", "jr": "junior", "sr": "senior"}
+_SPELLED = FIGURES | {"&": "and", "st": "saint", "mt": "mount", "jr": "junior", "sr": "senior"}
 
 
 @dataclass(frozen=True)
@@ -91,37 +91,43 @@ def fold(text: str) -> str:
 def read(text: str) -> Text:
     """The words of a text, at most the first MAX_CHARS characters of it."""
     shown = fold(text)
-    found = [match for match in _WORD.finditer(shown) if not _is_article(match, shown)]
-    found = found or list(_WORD.finditer(shown))
-    words, starts, ends = [], [], []
-    at = 0
-    while at < len(found):
-        spelled = _spelled(found, at, shown)
-        word, size = numeral(spelled, found[at + 1].group() if at + 1 < len(found) else "")
+    return _words(shown, with_articles=False) or _words(shown, with_articles=True) or EMPTY
+
+
+def _words(shown: str, *, with_articles: bool) -> Text | None:
+    words: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for match in _WORD.finditer(shown):
+        word, (start, end) = match.group(), match.span()
+        if word in _ALTERED:
+            if not with_articles and _is_article(word, shown, end):
+                continue
+            if words and word in UNITS and words[-1] in TENS and ends[-1] + 1 == start:
+                # Twenty-first is one word.
+                words[-1], ends[-1] = joined(words[-1], word), end
+                continue
+            # Leopold I and Leopold the First are one; V. Woolf keeps her initial.
+            if word in _ROMAN and words and not _INITIAL.match(shown, end):
+                word = _ROMAN[word]
+            word = _SPELLED.get(word, word)
+        elif "'" in word or "," in word:
+            word = word.replace("'", "").replace(",", "")
         words.append(word)
-        starts.append(found[at].start())
-        ends.append(found[at + size - 1].end())
-        at += size
-    return Text(shown, tuple(words), tuple(starts), tuple(ends))
+        starts.append(start)
+        ends.append(end)
+    return Text(shown, tuple(words), tuple(starts), tuple(ends)) if words else None
 
 
-def _is_article(match: re.Match[str], shown: str) -> bool:
+def _is_article(word: str, shown: str, end: int) -> bool:
     """An article is left out, an initial (A. A. Milne) is not."""
-    word = match.group()
-    return word in ("the", "an") or (word == "a" and not shown.startswith(".", match.end()))
+    return word in ("the", "an") or (word == "a" and not shown.startswith(".", end))
 
 
 # A stop that more of a name follows, rather than the end of a sentence.
 _INITIAL = re.compile(r"\.(?!\s*(?:$|the |he |she |it |this |that |however|i ))")
 _ROMAN = {"i": "1st", "v": "5th", "x": "10th"}
-
-
-def _spelled(found: list[re.Match[str]], at: int, shown: str) -> str:
-    word = found[at].group().replace("'", "").replace(",", "")
-    # Leopold I and Leopold the First are one; V. Woolf keeps her initial.
-    if word in _ROMAN and at and not _INITIAL.match(shown, found[at].end()):
-        return _ROMAN[word]
-    return _SPELLED.get(word, word)
+_ALTERED = frozenset(("the", "an", "a", *_ROMAN, *UNITS, *_SPELLED))
 
 
 def occurrences(needle: tuple[str, ...], words: tuple[str, ...]) -> Iterator[int]:
