@@ -350,9 +350,9 @@ def write_stage(
 
 
 def _stopped(report: Report, of: str, folder: Path) -> UserError:
-    first = report.violations[0]
+    first, count = report.violations[0], len(report.violations)
     return UserError(
-        f"{len(report.violations)} violations in {of}, first: question '{first.id}',"
+        f"{count} violation{'' if count == 1 else 's'} in {of}, first: question '{first.id}',"
         f" {first.field} '{first.value[:60]}', {first.rule} ({first.detail}): see"
         f" {folder / 'checks.md'}, mend the value, or set strict=false"
     )
