@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from harness.completions import Completion, Request, from_row, to_row
 from harness.errors import UserError
-from harness.files import disk_errors
+from harness.files import disk_errors, json_line
 from harness.hashing import digest_of
 
 WAIT_S = 120.0  # how long one process waits for another one's commit
@@ -66,7 +66,7 @@ class GenerationCache:
     def put(self, completions: Iterable[tuple[str, Completion]]) -> None:
         """Stores a group in one transaction: all of a batch or nothing of it."""
         rows = [
-            (key, json.dumps(to_row(completion), ensure_ascii=False))
+            (key, json_line(to_row(completion)))
             for key, completion in completions
             if completion.finish != "error"
         ]

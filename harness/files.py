@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,23 +31,42 @@ def write_atomic(path: Path, text: str) -> None:
     """Writes a whole file, or leaves what was there; raises UserError on a full disk."""
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        beside = path.parent / f".{path.name}.{os.getpid()}"
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
+            with beside.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).replace(path)
+            beside.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            beside.unlink(missing_ok=True)
             raise
 
 
 def write_json(path: Path, value: Any) -> None:
     """A JSON file for people: indented, keys in the order given."""
-    write_atomic(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_atomic(path, _readable_json(value, indent=2) + "\n")
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """A row of a JSONL file, line feed included; rows are told apart by line feeds alone."""
+    return _readable_json(row) + "\n"
+
+
+def _readable_json(value: Any, indent: int | None = None) -> str:
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, as a reply cut by a server can end with
+        return json.dumps(value, indent=indent)
+    return text
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """One JSON object a line."""
-    write_atomic(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    write_atomic(path, "".join(json_line(row) for row in rows))
+
+
+def json_rows(text: str) -> Iterator[str]:
+    """The lines of a JSONL file; other line ends than a line feed are part of a row's text."""
+    return (line for line in text.split("\n") if line.strip())

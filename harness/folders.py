@@ -17,7 +17,14 @@ from typing import Any
 import yaml
 
 from harness.errors import UserError
-from harness.files import disk_errors, write_atomic, write_json, write_jsonl
+from harness.files import (
+    disk_errors,
+    json_line,
+    json_rows,
+    write_atomic,
+    write_json,
+    write_jsonl,
+)
 from harness.fingerprint import identity
 from harness.models import locked
 
@@ -36,7 +43,7 @@ class RunFolder:
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Adds generations as they come; a kill can tear the last line at most."""
         path = self.path / "generations.jsonl"
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        text = "".join(json_line(row) for row in rows)
         with disk_errors(path), path.open("a", encoding="utf-8") as file:
             file.write(text)
 
@@ -46,7 +53,7 @@ class RunFolder:
         if not path.exists():
             return []
         rows = []
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in json_rows(path.read_text(encoding="utf-8", errors="replace")):
             try:
                 row = json.loads(line)
             except ValueError:
@@ -65,8 +72,8 @@ class RunFolder:
 
     def read_rows(self, name: str) -> list[dict[str, Any]]:
         """Rows of a file that ``write_rows`` left."""
-        lines = (self.path / name).read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
+        text = (self.path / name).read_text(encoding="utf-8")
+        return [json.loads(line) for line in json_rows(text)]
 
     def write(self, name: str, value: Any) -> None:
         """A JSON file of the folder."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from harness.completions import Completion, Request, failed
+from harness.engines.decode import Pick, SeededSampling, decode, greedy
 from harness.errors import UserError
 from harness.models import Checkpoint, ModelSpec
 from harness.rendering import Renderer
@@ -120,37 +121,48 @@ class HfEngine:
         import torch
 
         decoding, stop = requests[0].decoding, requests[0].stop
-        ids, mask = self._padded(prompts)
-        options: dict[str, Any] = {"max_new_tokens": decoding.max_new_tokens}
-        if stop:
-            options |= {"stop_strings": list(stop), "tokenizer": self.renderer.tokenizer}
+        pick: Pick = greedy
         if decoding.temperature > 0:
             seeds = [request.seed for request in requests]
-            options["logits_processor"] = [SeededSampling(decoding.temperature, seeds)]
+            pick = SeededSampling(decoding.temperature, seeds)
         with torch.inference_mode():
-            output = self.model.generate(input_ids=ids, attention_mask=mask, **options)
-        rows = output[:, ids.shape[1] :].tolist()
+            ids, mask = self._padded(prompts)
+            rows = decode(
+                self.model,
+                ids,
+                mask,
+                decoding.max_new_tokens,
+                pick,
+                lambda row: self._ends(row, stop),
+            )
         return [
             self._completion(row, len(prompt), stop)
             for row, prompt in zip(rows, prompts, strict=True)
         ]
 
+    def _ends(self, row: Sequence[int], stop: Sequence[str]) -> bool:
+        if row[-1] in self.stop_ids:
+            return True
+        return bool(stop) and _first_stop(self._text(row), stop) is not None
+
+    def _text(self, row: Sequence[int]) -> str:
+        return str(self.renderer.tokenizer.decode(row, skip_special_tokens=True))
+
     def _padded(self, prompts: Sequence[list[int]]) -> tuple["torch.Tensor", "torch.Tensor"]:
         import torch
 
         width = max(len(prompt) for prompt in prompts)
-        pad = self.model.generation_config.pad_token_id
-        ids = [[pad] * (width - len(prompt)) + prompt for prompt in prompts]
+        # Any token pads: the mask hides it.
+        ids = [[0] * (width - len(prompt)) + prompt for prompt in prompts]
         mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
         return torch.tensor(ids, device=self.device), torch.tensor(mask, device=self.device)
 
     def _completion(self, row: list[int], prompt_tokens: int, stop: Sequence[str]) -> Completion:
-        end = next((i for i, token in enumerate(row) if token in self.stop_ids), None)
-        kept = row if end is None else row[:end]
-        text: str = self.renderer.tokenizer.decode(kept, skip_special_tokens=True)
-        cut = min((at for word in stop if (at := text.find(word)) >= 0), default=None)
-        finish: Literal["stop", "length"] = "length" if end is None and cut is None else "stop"
-        return Completion(text[:cut], finish, prompt_tokens, len(kept) + (end is not None))
+        ended = row[-1] in self.stop_ids
+        text = self._text(row[:-1] if ended else row)
+        cut = _first_stop(text, stop)
+        finish: Literal["stop", "length"] = "stop" if ended or cut is not None else "length"
+        return Completion(text[:cut], finish, prompt_tokens, len(row))
 
     def close(self) -> None:
         """Drops the weights, so that another model can take their place."""
@@ -185,29 +197,8 @@ def _alike(request: Request) -> tuple[Any, ...]:
     return (request.decoding, request.stop)
 
 
-class SeededSampling:
-    """Draws from softmax(logits / T) with a generator a row, so that batches change nothing.
-
-    Gumbel-max: the argmax of logits / T plus Gumbel noise is such a draw (Maddison et al. 2014),
-    so a greedy search over the noisy scores samples.
-    """
-
-    def __init__(self, temperature: float, seeds: Sequence[int]) -> None:
-        """One seed for each row of the batch."""
-        import torch
-
-        self.temperature = temperature
-        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-
-    def __call__(self, ids: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":  # noqa: ARG002
-        """Scores (rows x vocabulary) with each row's noise added."""
-        import torch
-
-        noise = torch.stack(
-            [torch.rand(scores.shape[1], generator=generator) for generator in self.generators]
-        )
-        gumbel = -torch.log(-torch.log(noise.clamp(1e-20, 1 - 1e-7)))
-        return scores.float() / self.temperature + gumbel.to(scores.device)
+def _first_stop(text: str, stop: Sequence[str]) -> int | None:
+    return min((at for word in stop if (at := text.find(word)) >= 0), default=None)
 
 
 def _is_out_of_memory(error: Exception) -> bool:
@@ -236,7 +227,7 @@ def _device(wanted: str) -> str:
 
 
 def _load(model: ModelSpec, folder: Path, dtype: "torch.dtype", device: str) -> Any:
-    from transformers import AutoModelForCausalLM, GenerationConfig
+    from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -250,24 +241,13 @@ def _load(model: ModelSpec, folder: Path, dtype: "torch.dtype", device: str) -> 
             f"model '{model.name}': {folder} cannot be loaded ({reason[:160]}): "
             "set model.path to a checkpoint that transformers reads"
         ) from error
-    stored = loaded.generation_config
-    # Sampling settings that a checkpoint ships would change the decoding behind the config's back.
-    loaded.generation_config = GenerationConfig(
-        do_sample=False,
-        eos_token_id=stored.eos_token_id,
-        bos_token_id=stored.bos_token_id,
-        pad_token_id=stored.pad_token_id,
-    )
     return loaded.to(device).eval()
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> set[int]:
-    """Every token that ends a turn; also set on the model, with a token to pad with."""
+    """Every token that ends a turn, by the checkpoint's generation settings or its tokenizer."""
     stored = model.generation_config.eos_token_id
     ids = set(stored if isinstance(stored, list) else [] if stored is None else [stored])
     if tokenizer.eos_token_id is not None:
         ids.add(tokenizer.eos_token_id)
-    model.generation_config.eos_token_id = sorted(ids)
-    if model.generation_config.pad_token_id is None:
-        model.generation_config.pad_token_id = min(ids)
     return ids
