@@ -1,0 +1,171 @@
+"""Arms for tests: the real configuration, a benchmark of a few rows, an engine with a script."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.completions import Request
+from harness.settings import resolve
+from memtoc.arm import Arm, prepare
+from memtoc.episodes import episodes, memory_request
+from memtoc.evaluation import ArmResult, evaluate
+from memtoc.settings import arm_settings, canonical
+
+ROOT = Path(__file__).parent.parent
+CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
+
+
+@cache
+def _composed(overrides: tuple[str, ...]) -> str:
+    from hydra import compose, initialize_config_dir
+
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        return json.dumps(resolve(compose("evaluate", list(overrides))))
+
+
+def compose_config(*overrides: str) -> dict[str, Any]:
+    """The resolved config of ``python evaluate.py OVERRIDES``, fresh at each call."""
+    config: dict[str, Any] = json.loads(_composed(overrides))
+    return config
+
+
+def options(group: str) -> list[str]:
+    """The names of a group's files under conf/."""
+    return sorted(path.stem for path in (ROOT / "conf" / group).glob("*.yaml"))
+
+
+def row(name: str, gold: str, near: str, far: str | None = None, **fields: Any) -> dict[str, Any]:
+    """A valid benchmark row; ``fields`` replace its other values."""
+    schema = {
+        "name": "gazetteer",
+        "description": "Looks a place up.",
+        "parameters": {"type": "object", "properties": {"site": {"type": "string"}}},
+    }
+    return {
+        "id": name,
+        "question": f"In which town stands the monument numbered {name}?",
+        "gold": gold,
+        "near": near,
+        "far": far,
+        "kind": "place",
+        "family": "free_form",
+        "chain": name,
+        "fold": "A",
+        "tool": {"schema": schema, "arguments": {"site": name}, "source": "made for tests"},
+        **fields,
+    }
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
+    return path
+
+
+def folders(root: Path) -> list[str]:
+    """Overrides that keep everything a run writes under ``root``."""
+    return [f"paths.{name}={root / name}" for name in ("runs", "memories", "cache")]
+
+
+def mock_config(root: Path, questions: Path, *overrides: str) -> dict[str, Any]:
+    """The config of an arm over a benchmark file, on the mock engine, written under ``root``."""
+    return compose_config(
+        "engine=mock",
+        "benchmark=folder",
+        f"benchmark.path={questions}",
+        *folders(root),
+        *overrides,
+    )
+
+
+def arm_of(config: Mapping[str, Any]) -> Arm:
+    plain, _ = canonical(config)
+    return prepare(arm_settings(plain), plain)
+
+
+def run(config: Mapping[str, Any]) -> ArmResult:
+    return evaluate(arm_of(config))
+
+
+def requests_of(config: Mapping[str, Any]) -> dict[tuple[str, str], Request]:
+    """Every request of an arm by (question id, condition); the memory's is ``memory``."""
+    arm = arm_of(config)
+    found = {(q.id, "memory"): memory_request(arm.settings, q) for q in arm.questions}
+    rows = episodes(arm.settings, arm.questions)
+    return found | {(item.question.id, item.condition): item.request for item in rows}
+
+
+def prompt(request: Request) -> str:
+    assert len(request.messages) == 1
+    return request.messages[0].content
+
+
+def scripted(
+    config: Mapping[str, Any], replies: Mapping[tuple[str, str], str | Exception]
+) -> dict[str, Any]:
+    """The config with a mock engine that gives each (question id, condition) its reply.
+
+    An exception in place of a reply is a request that the engine could not serve.
+    """
+    asked = requests_of(config)
+    rules = []
+    for key, reply in replies.items():
+        text = {"error": str(reply)} if isinstance(reply, Exception) else {"reply": reply}
+        rules.append({"contains": prompt(asked[key]), **text})
+    return {**config, "engine": {**config["engine"], "rules": rules}}
+
+
+def command(
+    *arguments: str, cwd: Path, timeout: float = 120, **options: Any
+) -> "subprocess.CompletedProcess[str]":
+    """``python evaluate.py ARGUMENTS``, run in ``cwd``."""
+    return subprocess.run(
+        command_line(*arguments),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        env=command_environment(),
+        **options,
+    )
+
+
+def command_line(*arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "evaluate.py"), *arguments]
+
+
+def command_environment() -> dict[str, str]:
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
+
+
+def obey_file_modes() -> None:
+    """For a child about to exec: even the superuser then needs write permission to write."""
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """What an arm or memory folder says, without what depends on when and where it was run."""
+    found: dict[str, Any] = {
+        path.name: read_jsonl(path) for path in sorted(folder.glob("*.jsonl"))
+    }
+    if (folder / "metrics.json").exists():
+        found["metrics.json"] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    return found
+
+
+def rate(result: ArmResult, matcher: str, metric: str, definition: str) -> dict[str, Any]:
+    """The one rate of a name and definition."""
+    rates: Sequence[dict[str, Any]] = result.metrics["matchers"][matcher]["rates"]
+    (found,) = [r for r in rates if (r["metric"], r["definition"]) == (metric, definition)]
+    return found

@@ -1,0 +1,111 @@
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from arms import compose_config, options
+
+from harness.fingerprint import fingerprint, identity, is_cosmetic, leaves
+
+DIGESTS = {"weights": "w", "benchmark": "b", "engine": "e"}
+GIVEN = {"replay": ["engine.recording=r.jsonl"], "memtoc": ["benchmark.path=q.jsonl"]}
+GIVEN["folder"] = GIVEN["memtoc"]
+GROUPS = (
+    "model", "engine", "benchmark", "formulation", "frame", "layout", "mitigation", "payload",
+    "elicitation", "decoding", "tracker",
+)  # fmt: skip
+
+# Where a run is done and how it is shown. A new entry here needs a reason why no text and no
+# rate can depend on it.
+COSMETIC_LEAVES = {
+    "model.path", "model.requirement", "model.terms", "engine.device", "benchmark.limit",
+    "benchmark.path", "tracker.name", "tracker.kind", "dry_run", "report.matcher",
+    "report.min_support", "report.max_error_rate", "paths.runs", "paths.memories", "paths.cache",
+}  # fmt: skip
+
+
+def composed(group: str, name: str) -> dict[str, Any]:
+    return compose_config(f"{group}={name}", *GIVEN.get(name, []))
+
+
+CONFIGS = [("", "", compose_config())] + [
+    (group, name, composed(group, name)) for group in GROUPS for name in options(group)
+]
+
+
+def flipped(value: Any) -> Any:
+    """Another value of the same type where there is one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        return f"{value} "
+    if isinstance(value, list):
+        return value[1:] or ["other"]
+    return "set" if value is None else {"other": True}
+
+
+def with_leaf(config: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(config)
+    *path, last = key.split(".")
+    inner = changed
+    for name in path:
+        inner = inner[name]
+    inner[last] = value
+    return changed
+
+
+def elements(config: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Every leaf with another value; of a list, each element in turn too."""
+    for key, value in leaves(config):
+        yield key, value, flipped(value)
+        if isinstance(value, list):
+            for at, item in enumerate(value):
+                yield key, value, [*value[:at], flipped(item), *value[at + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "config"), CONFIGS, ids=[f"{g}={n}" if g else "default" for g, n, _ in CONFIGS]
+)
+def test_every_leaf_changes_the_fingerprint_or_is_declared_cosmetic(group, name, config):
+    before = fingerprint(config, DIGESTS)
+    for key, _, other in elements(config):
+        changed = fingerprint(with_leaf(config, key, other), DIGESTS) != before
+        assert changed != (key in COSMETIC_LEAVES), key
+
+
+def test_the_declared_list_is_exactly_what_counts_as_cosmetic():
+    every = {key for _, _, config in CONFIGS for key, _ in leaves(config)}
+    assert {key for key in every if is_cosmetic(key)} == COSMETIC_LEAVES
+
+
+def test_a_key_that_nobody_thought_of_is_identity():
+    config = compose_config()
+    assert fingerprint({**config, "novelty": 1}, DIGESTS) != fingerprint(config, DIGESTS)
+    assert not is_cosmetic("pathsandmore")
+    assert not is_cosmetic("model")
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_each_digest_is_part_of_the_fingerprint(name):
+    config = compose_config()
+    other = fingerprint(config, {**DIGESTS, name: "other"})
+    assert other != fingerprint(config, DIGESTS)
+    assert fingerprint(config, {**DIGESTS, name: None}) != other
+
+
+def test_the_order_of_keys_is_not_part_of_it():
+    config = compose_config()
+    turned = dict(reversed(list(config.items())))
+    assert fingerprint(turned, DIGESTS) == fingerprint(config, DIGESTS)
+
+
+def test_values_of_different_type_are_different():
+    assert fingerprint({"limit": 1}, {}) != fingerprint({"limit": "1"}, {})
+    assert fingerprint({"limit": None}, {}) != fingerprint({"limit": {}}, {})
+
+
+def test_an_emptied_mapping_still_shows():
+    assert "model.template" in identity({"model": {"template": {}}})
+    assert fingerprint({"template": {}}, {}) != fingerprint({}, {})
