@@ -79,7 +79,7 @@ def test_every_tool_gives_several_facts_for_the_stored_calls_alone() -> None:
         ("country_facts", {"country": {"identified_by": "iso_code", "value": "IS"},
                            "attribute": "capital"}, "Reykjavik"),
         ("element_table", {"element": {"identified_by": "atomic_number", "value": "80"},
-                           "property": "name"}, "Mercury"),
+                           "property": "name"}, "mercury"),
         ("family_tree", {"person": {"full_name": "Henry VIII"}, "relation": "spouse",
                          "position": 3}, "Jane Seymour"),
         ("office_holders", {"office": {"title": "President", "jurisdiction": "United States"},
