@@ -120,7 +120,13 @@ def _broken(
     elif right == "number" and _marks(value) != _marks(question.gold):
         yield "format", f"gold is '{question.gold}'"
     gold_sex, sex = _sexes(wrong, field)
-    if question.kind == "person" and None not in (gold_sex, sex) and gold_sex != sex:
+    # A value that people put in the place of this one has a sex that nobody looked up.
+    if (
+        value == getattr(wrong, field)
+        and question.kind == "person"
+        and None not in (gold_sex, sex)
+        and gold_sex != sex
+    ):
         yield "sex", f"{sex}, the gold's is {gold_sex}"
 
 
@@ -143,7 +149,8 @@ def _names(
     question: Question, wrong: WrongValues, field: str, value: str
 ) -> Iterator[tuple[str, str]]:
     right = (question.gold, *question.aliases, *wrong.gold_aliases, *wrong.alternatives)
-    named = (value, *(wrong.near_aliases if field == "near" else ()))
+    known = field == "near" and value == wrong.near
+    named = (value, *(wrong.near_aliases if known else ()))
     said = [
         f"'{one}' and '{other}'"
         for one in named

@@ -12,7 +12,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 from rapidfuzz import fuzz
+from rapidfuzz.process import cdist
+from scipy.sparse import csr_matrix, vstack
+from scipy.sparse.csgraph import connected_components
 
 from memtoc.construction.drafts import Draft, SourceQuestion, groups_of, natural_key, words_of
 from memtoc.construction.families import asked_by
@@ -21,6 +25,8 @@ from memtoc.scoring.text import occurrences
 
 NEAR_DUPLICATE = 90.0
 LONGEST_NAME = 12
+MOST_SIGNS = 1_000
+_STRIP = 256
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _TOKEN = re.compile(r"[\w'’]+")
 _ROMAN = frozenset(
@@ -61,8 +67,9 @@ def computes(question: str) -> str:
 
     What stands in quotes or brackets is a title, and so is the subject of a template: ``Who is
     the director of The Sum of All Fears?`` recalls. A placeholder is one wherever it stands.
+    Only the first MOST_SIGNS characters are looked at.
     """
-    text = " ".join(question.lower().split())
+    text = " ".join(question[:MOST_SIGNS].lower().split())
     patterns = _reasons()
     if patterns["placeholder"].search(text):
         return "placeholder"
@@ -155,16 +162,37 @@ def _with_groups(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def near_duplicates(drafts: Iterable[Draft]) -> Iterator[tuple[str, str]]:
-    """Pairs of ids with the same gold and texts of a similarity of at least 0.90."""
+    """Pairs of ids, as many as connect each group, of the same gold and a similarity of 0.90."""
     by_gold: dict[tuple[str, ...], list[Draft]] = defaultdict(list)
     for draft in drafts:
         by_gold[words_of(draft.gold)].append(draft)
     for same in by_gold.values():
-        texts = [normalised(draft.text) for draft in same]
-        for number, draft in enumerate(same):
-            for other in range(number + 1, len(same)):
-                if fuzz.ratio(texts[number], texts[other], score_cutoff=NEAR_DUPLICATE):
-                    yield draft.id, same[other].id
+        if len(same) > 1:
+            first: dict[int, str] = {}
+            for draft, group in zip(same, _similar([d.text for d in same]), strict=True):
+                if group in first:
+                    yield first[group], draft.id
+                first.setdefault(group, draft.id)
+
+
+def _similar(texts: Sequence[str]) -> list[int]:
+    """The number of the connected group of each text."""
+    plain = [normalised(text) for text in texts]
+    # In strips, so that thousands of questions with one gold need no square of memory at once.
+    strips = [
+        csr_matrix(
+            cdist(
+                plain[start : start + _STRIP],
+                plain,
+                scorer=fuzz.ratio,
+                score_cutoff=NEAR_DUPLICATE,
+                dtype=np.uint8,
+            )
+        )
+        for start in range(0, len(plain), _STRIP)
+    ]
+    groups: list[int] = connected_components(vstack(strips), directed=False)[1].tolist()
+    return groups
 
 
 def links(drafts: Sequence[Draft]) -> Iterator[tuple[str, str]]:

@@ -77,6 +77,17 @@ def test_what_the_sources_know_is_checked_too():
     assert ("near", "says_gold") in rules(PERSON, gold_alias)
 
 
+def test_a_value_that_people_put_in_is_not_judged_by_what_stood_there_before():
+    wrong = WrongValues(
+        "q1-0", "Jane Campion", None, "wikidata", near_aliases=("Ridley Scott",),
+        provenance={"gold": {"sex": "Q6581097"}, "near": {"sex": "Q6581072"}},
+    )  # fmt: skip
+    assert rules(PERSON, wrong) == []
+    assert rules(replace(PERSON, near="Jane Campion"), wrong) == [
+        ("near", "says_gold"), ("near", "sex"),
+    ]  # fmt: skip
+
+
 def test_a_work_inside_the_golds_name_is_flagged():
     film = replace(PERSON, gold="Return of the Living Dead", near="Living Dead", kind="work")
     assert rules(film) in ([("near", "shares_name")], [("near", "says_gold")])
