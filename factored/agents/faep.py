@@ -1,0 +1,61 @@
+"""FAEP, the factored agent's equivalent prompt: the planner writes the JSON call itself.
+
+Prompt, loop, punts and step cost are those of the factored agent; only the suffix differs.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from factored.agents.forms import Reading, Say, Schemas, WrittenCall, prompt, read_marked
+from factored.calls import punt, write_json_call
+from factored.taubench.tasks import RESPOND, Action
+
+
+@dataclass(frozen=True)
+class FaepForm:
+    """``marker`` begins a call in JSON; ``suffix`` tells the planner so."""
+
+    name: str
+    kind: Literal["faep"]
+    marker: str
+    tools_heading: str
+    suffix: str
+    answer_prefix: str
+
+    def system(self, policy: str, schemas: Schemas) -> str:
+        """Policy, tools, suffix."""
+        return prompt(policy, self.tools_heading, schemas, self.suffix)
+
+    def read(self, text: str) -> Reading:
+        """A call where the text begins with the marker, else a message."""
+        marked = read_marked(text, self.marker)
+        return _one_object(marked) if isinstance(marked, str) else marked
+
+    def write(self, action: Action) -> str:
+        """The call as JSON behind the marker."""
+        if action.name == RESPOND:
+            return str(action.kwargs.get("content", ""))
+        return f"{self.marker} {write_json_call(action)}"
+
+    def answer(self, tool: str, observation: str) -> str:  # noqa: ARG002
+        """The observation under the same prefix for all tools."""
+        return f"{self.answer_prefix}{observation}"
+
+    def unreadable(self, text: str) -> Say | None:  # noqa: ARG002
+        """The episode dies of it."""
+        return None
+
+
+def _one_object(text: str) -> Reading:
+    """The call, unless more than one JSON object follows the marker."""
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return WrittenCall(text)
+    more = text[end:].strip(" \n,;")
+    if more.startswith("{"):
+        return punt("several_calls", "a message holds one call")
+    if more:
+        return punt("marker_with_text", "nothing may follow the call")
+    return WrittenCall(text[:end])

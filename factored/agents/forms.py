@@ -1,0 +1,115 @@
+"""What every agent kind is asked: its prompt, and how texts and actions become each other."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from factored.calls import Punt, punt
+from factored.taubench.tasks import Action
+
+Schemas = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Say:
+    """A message to the user."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request in plain English: a tool agent turns it into the call."""
+
+    request: str
+
+
+@dataclass(frozen=True)
+class WrittenCall:
+    """The text of a call, not yet checked."""
+
+    text: str
+
+
+Reading = Say | Ask | WrittenCall | Punt
+
+
+class Form(Protocol):
+    """An agent kind."""
+
+    @property
+    def name(self) -> str:
+        """The name of its file in conf/agent."""
+        ...
+
+    def system(self, policy: str, schemas: Schemas) -> str:
+        """The planner's system prompt."""
+        ...
+
+    def read(self, text: str) -> Reading:
+        """What the planner's text is."""
+        ...
+
+    def write(self, action: Action) -> str:
+        """The text with which a planner of this kind takes an action; ``read`` undoes it."""
+        ...
+
+    def answer(self, tool: str, observation: str) -> str:
+        """How a tool's answer, or the reason of a punt, is shown to the planner."""
+        ...
+
+    def unreadable(self, text: str) -> Say | None:
+        """What tau-bench makes of a call that is not JSON: a message, or None, the end."""
+        ...
+
+
+def prompt(policy: str, heading: str, schemas: Schemas, suffix: str) -> str:
+    """Policy, tools, instruction: the same view of the tools for every kind that writes text."""
+    tools = json.dumps(list(schemas), ensure_ascii=False)
+    return f"{policy.strip()}\n\n{heading}\n{tools}\n\n{suffix.strip()}"
+
+
+def read_marked(text: str, marker: str) -> str | Say | Punt:
+    """What follows the marker at the start of a text; a message where there is no marker.
+
+    The marker has to be the first word and to stand there once: the planner errors are the other
+    ways of using it.
+    """
+    stripped = text.strip()
+    if not stripped:
+        return punt("empty", "the message is empty")
+    before, *parts = re.split(rf"\b{re.escape(marker)}\b", stripped)
+    if not parts:
+        return _without_marker(text, marker)
+    if len(parts) > 1:
+        return punt("several_calls", f"use {marker} once in a message: one call at a time")
+    after = parts[0].lstrip(" :\n")
+    if before.strip() and not after:
+        return punt("wrong_order", f"{marker} comes first, then what it marks")
+    if before.strip():
+        return punt("marker_with_text", f"a message with {marker} begins with it and holds no more")
+    return after or punt("empty", f"nothing follows {marker}")
+
+
+def _without_marker(text: str, marker: str) -> Say | Punt:
+    if looks_like_call(text):
+        return punt("no_marker", f"a tool is only called by a message that begins with {marker}")
+    return Say(text)
+
+
+def looks_like_call(text: str) -> bool:
+    """Does a JSON object with a name and arguments stand in this text?
+
+    Bounded: each brace is tried once, and no text of over 20,000 characters is searched.
+    """
+    decoder = json.JSONDecoder()
+    for found in re.finditer(r"\{\s*\"name\"", text[:20_000]):
+        try:
+            value, _ = decoder.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            continue
+        if "arguments" in value or "parameters" in value:
+            return True
+    return False

@@ -1,0 +1,66 @@
+"""ReAct: a thought, then an action in JSON; a message to the user is an action too."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from factored.agents.forms import Reading, Say, Schemas, WrittenCall, prompt
+from factored.calls import punt, read_json_call, write_json_call
+from factored.taubench.tasks import RESPOND, Action
+
+ACTION = "Action:"
+
+
+@dataclass(frozen=True)
+class ReactForm:
+    """What follows the last ``Action:`` is the action."""
+
+    name: str
+    kind: Literal["react"]
+    tools_heading: str
+    suffix: str
+    answer_prefix: str
+
+    def system(self, policy: str, schemas: Schemas) -> str:
+        """Policy, tools, instruction."""
+        return prompt(policy, self.tools_heading, schemas, self.suffix)
+
+    def read(self, text: str) -> Reading:
+        """A call, or the message of a ``respond`` action."""
+        return read_action(text)
+
+    def write(self, action: Action) -> str:
+        """The action alone: a recorded decision holds no thought."""
+        return f"{ACTION}\n{write_json_call(action)}"
+
+    def answer(self, tool: str, observation: str) -> str:  # noqa: ARG002
+        """The observation under the same prefix for all tools."""
+        return f"{self.answer_prefix}{observation}"
+
+    def unreadable(self, text: str) -> Say | None:
+        """tau-bench sends it to the user."""
+        return Say(text)
+
+
+def read_action(text: str) -> Reading:
+    """What follows the last ``Action:``; words that are no JSON object go to the user.
+
+    That last part is tau-bench's rule. A text that begins like an object stays a call, so that
+    a broken one is punted rather than shown to the user.
+    """
+    action = text.rsplit(ACTION, maxsplit=1)[-1].strip()
+    if not action:
+        return punt("empty", f"nothing follows {ACTION}" if ACTION in text else "an empty message")
+    if not action.startswith(("{", "```")):
+        return Say(action)
+    call = read_json_call(action)
+    if isinstance(call, Action) and call.name == RESPOND:
+        return _message(call.kwargs)
+    return WrittenCall(action)
+
+
+def _message(arguments: Mapping[str, Any]) -> Reading:
+    content = arguments.get("content")
+    if not isinstance(content, str) or not content.strip():
+        return punt("missing_field", f"{RESPOND} needs the message in 'content'")
+    return Say(content)
