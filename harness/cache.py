@@ -77,7 +77,7 @@ class GenerationCache:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, ValueError, KeyError) as error:
+        except (sqlite3.Error, ValueError) as error:
             raise UserError(_explain(self.path, error)) from error
 
 
@@ -87,6 +87,8 @@ def _explain(path: Path, error: Exception) -> str:
         return f"{path}: no room left on the disk: free some and run the same command again"
     if "locked" in text:
         return f"{path} is held by another process for over {WAIT_S:.0f} s: end it or wait"
+    if "disk I/O" in text:  # all that SQLite says of a quota or a limit on file sizes
+        return f"{path}: the disk refuses to write or read it: free some room or set paths.cache"
     if "readonly" in text or "unable to open" in text:
         return f"{path} cannot be written ({text}): set paths.cache to a folder of yours"
     return f"{path} is not a generation cache ({text}): move it away or set paths.cache"

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from harness.hashing import digest_of
 
@@ -82,12 +82,25 @@ def to_row(completion: Completion) -> dict[str, Any]:
     return {**asdict(completion), "status": completion.status}
 
 
-def from_row(row: dict[str, Any]) -> Completion:
-    """Reads what ``to_row`` wrote; raises KeyError or TypeError where the shape is another."""
-    return Completion(
-        text=row["text"],
-        finish=row["finish"],
-        prompt_tokens=row["prompt_tokens"],
-        completion_tokens=row["completion_tokens"],
-        error=row["error"],
+def from_row(row: Any) -> Completion:
+    """Reads what ``to_row`` wrote; raises ValueError where it is anything else."""
+    try:
+        found = Completion(
+            text=row["text"],
+            finish=row["finish"],
+            prompt_tokens=row["prompt_tokens"],
+            completion_tokens=row["completion_tokens"],
+            error=row["error"],
+        )
+    except (KeyError, TypeError) as problem:
+        raise ValueError(f"not a completion: {problem!r}") from problem
+    fits = (
+        isinstance(found.text, str)
+        and found.finish in get_args(Finish)
+        and isinstance(found.prompt_tokens, int)
+        and isinstance(found.completion_tokens, int)
+        and isinstance(found.error, str | None)
     )
+    if not fits:
+        raise ValueError("not a completion: a field has another type")
+    return found
