@@ -2,11 +2,12 @@
 
     PYTHONPATH=. python benchmarks/scoring.py [FILE]
 
-FILE, if given, holds real rows (the shape that ``python -m memtoc.scoring`` reads), which are
-scored once, every text for the first time. Without it the rows are invented. A row is what evaluation does for one answer: extraction from the raw reply, both matchers (memory
-and final answer) and the acknowledgment. Every row has texts of its own, so that the caches inside
-the scorer help only as far as they help a real run: question, gold and memory are shared by the
-conditions of a question, replies are not.
+A row is what evaluation does for one answer: extraction from the raw reply, both matchers (memory
+and final answer) and the acknowledgment. FILE, if given, holds real rows (the shape that
+``python -m memtoc.scoring`` reads), which are scored once, every text for the first time. The
+other rows are invented: question, gold and memory are shared by the conditions of a question, as
+in a real run, replies are not, so that the caches inside the scorer help no more than they do
+there.
 """
 
 import argparse
@@ -32,8 +33,10 @@ REPLIES = (
     "**FINAL:** {near}, although the output does not state it directly.",
 )
 PHRASES = (
-    "a", " ", "\n", "(", "&", "1", "é", "北", "is not ", "the tool ", "FINAL: ", "12 May ", "a. ", "a-",
-    "1,000,", "2000-01-01 ", "no information ", "which is wrong. ", "the tool returned X, but ", "Q: ",
+    "a", " ", "\n", "(", "&", "1", "é", "北", "is not ", "the tool ", "FINAL: ", "12 May ", "a. ",
+    "a-",
+    "1,000,", "2000-01-01 ", "no information ", "which is wrong. ", "the tool returned X, but ",
+    "Q: ",
     "<think>", "X is not ", "I believe the tool ", "conflict ", "<answer> ",
 )  # fmt: skip
 

@@ -28,15 +28,17 @@ _OWN = (
     r"|other (?:reliable )?sources|reliable sources|as far as i know|what i know)"
 )
 _CONFLICT = (
-    r"(?:conflict(?:s|ed|ing)?(?! resolution)|contradict(?:s|ed|ing|ion|ions|ory)?|disagree(?:s|d|ment|ments)?"
-    r"|discrepan(?:cy|cies|t)|inconsisten(?:t|cy|cies)|mismatch(?:es|ed)?|at odds|incompatible"
+    r"(?:conflict(?:s|ed|ing)?(?! resolution)|contradict(?:s|ed|ing|ion|ions|ory)?"
+    r"|disagree(?:s|d|ment|ments)?|discrepan(?:cy|cies|t)|inconsisten(?:t|cy|cies)"
+    r"|mismatch(?:es|ed)?|at odds|incompatible"
     r"|(?:differs?|differed|different|deviates?|departs?) from|clash(?:es)?"
     r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
     r"|not (?:match|consistent|in agreement|in line|aligned?))"
 )
 _DENIED = re.compile(
     rf"\b(?:no|not|without|any|never)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
-    r"|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?(?:conflict|contradict|disagree|differ)"
+    r"|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?"
+    r"(?:conflict|contradict|disagree|differ)"
 )
 _WRONG = (
     r"(?:incorrect|wrong|inaccurate|mistaken|erroneous|false|an error|a mistake|implausible"

@@ -17,7 +17,7 @@ _CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")
 _CONTRAST_ALONE = re.compile(rf"\W*(?:{_CONTRAST}|actually)\W*")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(.\"'-])(?:[a-z]|st|mt|dr|mr|mrs|ms|prof|rev|hon|jr|sr|no|vs|gen|col|capt|lt|sgt"
-    r"|gov|sen|rep|inc|ltd|co|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|ca)$"
+    r"|gov|sen|rep|inc|ltd|co|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|ca)$"
 )
 
 

@@ -13,7 +13,8 @@ MONTH_NUMBER |= {name[:3]: n for n, name in enumerate(_MONTHS, start=1)} | {"sep
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBER, key=len, reverse=True))})"
 _UNITHS = "|".join(words("ordinals")[1:10])
-_DAY_WORD = rf"(?:(?:twenty|thirty)[- ])?(?:{_UNITHS})|{'|'.join(words('ordinals')[10:])}|twentieth|thirtieth"
+_TEENTHS = "|".join(words("ordinals")[10:])
+_DAY_WORD = rf"(?:(?:twenty|thirty)[- ])?(?:{_UNITHS})|{_TEENTHS}|twentieth|thirtieth"
 _DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?\b|{_DAY_WORD})"
 _GAP = r"[\s,./-]{1,3}"
 _YEAR = r"\d{3,4}"

@@ -96,7 +96,7 @@ def _aside(bracket: str) -> Words:
 
 
 def plain(words: Words) -> Words:
-    """The words without leading honorifics, trailing legal forms and kinds of area, as far as any are left."""
+    """The words without honorifics before and legal forms or kinds of area behind."""
     first, last = 0, len(words)
     while first < last - 1 and words[first] in HONORIFICS and words[first + 1] not in _JOINED:
         first += 1

@@ -31,7 +31,7 @@ _FOUND = (
 _NO = r"(?:not|n't|never)"
 _FACT = (
     "information|data|records?|answer|details?|results?|mention|evidence|value|knowledge|idea"
-    "|way|match|match(?:es)?|reference|output|response"
+    "|way|match(?:es)?|reference|output|response"
 )
 OURS = re.compile(
     rf"\b(?:can?|could|do|does|did|would|will|was|were|is|am|are|has|have)\s?{_NO}"
@@ -41,8 +41,9 @@ OURS = re.compile(
     rf"|\bcannot\sbe(?:\s[a-z]+){{0,2}}?\s(?:{_FOUND})\b"
     rf"|(?<!if )\b(?:is|are|was|were|been|am|'m|'s|'re)\s?{_NO}(?:\s[a-z]+)?\s(?:{_FOUND})\b"
     rf"|\b(?:unable|failed|fails|fail|impossible|not able|not possible|difficult)\sto\b"
-    rf"|(?P<absent>\b(?:no|any|insufficient|not enough|without enough|lacks?)(?:\s(?:the|specific|reliable|such"
-    rf"|available|relevant|sufficient|further|known|clear|definitive|matching|necessary|exact))?"
+    rf"|(?P<absent>\b(?:no|any|insufficient|not enough|without enough|lacks?)"
+    rf"(?:\s(?:the|specific|reliable|such|available|relevant|sufficient|further|known|clear"
+    rf"|definitive|matching|necessary|exact))?"
     rf"\s(?:{_FACT})\b(?!\s(?:except|but)\b))"
     r"|\bunavailable\b|\bnot (?:provided|specified|available|mentioned|found|known|given|listed)\b"
     r"|\b(?:unsure|uncertain)\b|\bno idea\b|\bunanswerable\b"
@@ -61,23 +62,25 @@ TRIGGERS = (
 # What may follow "no information" in a sentence; anything else makes it part of a name.
 BEHIND_ABSENT = re.compile(
     r"[^\w]*(?:about|on|regarding|concerning|available|exists?|found|provided|given|returned|listed"
-    r"|beyond|besides|whatsoever|matching|linking|linked|related|relating|required|needed|required"
+    r"|beyond|besides|whatsoever|matching|linking|linked|related|relating|required|needed"
     r"|necessary|could|can|due|specific|relevant|.*ed\b|.*ing\b)"
 )
 # A span that is nothing but one of these.
 BARE = frozenset(
     (
-        "unknown", "none", "n/a", "na", "null", "nil", "not available", "not applicable", "no answer",
-        "abstain", "undetermined", "unspecified", "unanswerable", "error", "no data", "not found",
-        "i don't know", "i do not know", "idk", "no idea", "nothing", "uncertain", "unclear",
+        "unknown", "none", "n/a", "na", "null", "nil", "not available", "not applicable",
+        "no answer", "abstain", "undetermined", "unspecified", "unanswerable", "error", "no data",
+        "not found", "i don't know", "i do not know", "idk", "no idea", "nothing", "uncertain",
+        "unclear",
         "unavailable", "insufficient information", "tool error", "no value", "no result",
     )
 )  # fmt: skip
 # Clauses that report a failure, give advice or hedge: they hold words beyond the question's, yet
 # assert no answer.
 NO_ASSERTION = re.compile(
-    r"\b(?:tool|errors?|issues?|databases?|unavailab\w*|stale|cached?|try again|please|you (?:may|can"
-    r"|could|might|would|need)|further|additional|to find|would need|need to|recommend\w*|sources?"
+    r"\b(?:tool|errors?|issues?|databases?|unavailab\w*|stale|cached?|try again|please"
+    r"|you (?:may|can|could|might|would|need)|further|additional|to find|would need|need to"
+    r"|recommend\w*|sources?"
     r"|resources?|more (?:information|context|details)|service|outputs?|results?|responses?"
     r"|information|data|context|mentions?|mentioned|only (?:returned|provided|returns|provides)"
     r"|requires?|required|confirmation|unfortunately|sorry|afraid|unrelated|irrelevant"

@@ -79,8 +79,11 @@ EMPTY = Text("", (), (), ())
 
 @lru_cache(maxsize=16384)
 def fold(text: str) -> str:
-    """Lower case without accents: Gödel and GODEL, Sørensen and Sorensen are one."""
-    text = text[:MAX_CHARS]
+    """Lower case without accents: Gödel and GODEL, Sørensen and Sorensen are one.
+
+    White space is one space wherever it stands, so that a line end decides nothing.
+    """
+    text = " ".join(text[:MAX_CHARS].split())
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text).lower().translate(_UNDECOMPOSED)
