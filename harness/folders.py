@@ -70,18 +70,19 @@ class RunFolder:
         """A JSONL file of the folder."""
         write_jsonl(self.path / name, rows)
 
-    def read_rows(self, name: str) -> list[dict[str, Any]]:
-        """Rows of a file that ``write_rows`` left."""
-        text = (self.path / name).read_text(encoding="utf-8")
-        return [json.loads(line) for line in json_rows(text)]
-
     def write(self, name: str, value: Any) -> None:
         """A JSON file of the folder."""
         write_json(self.path / name, value)
 
     def read(self, name: str) -> Any:
-        """A JSON file that ``write`` left."""
-        return json.loads((self.path / name).read_text(encoding="utf-8"))
+        """A JSON file that ``write`` left; raises UserError where it is gone or damaged."""
+        path = self.path / name
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"{path} cannot be read ({type(error).__name__}): move the folder away"
+            ) from error
 
     def finish(self, manifest: Mapping[str, Any]) -> None:
         """Completes the manifest and marks the run as done."""
@@ -129,11 +130,11 @@ def _begin(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) -> No
 def _check_same(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) -> None:
     try:
         stored = yaml.safe_load((folder.path / "config.yaml").read_text(encoding="utf-8"))
-        theirs, found = identity(stored), folder.read("manifest.json")["fingerprint"]
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, yaml.YAMLError) as error:
+        theirs = identity(stored)
+    except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
         raise UserError(
-            f"{folder.path}: its config.yaml or manifest.json cannot be read"
-            f" ({type(error).__name__}): move the folder away"
+            f"{folder.path / 'config.yaml'} cannot be read ({type(error).__name__}):"
+            " move the folder away"
         ) from error
     ours = identity(config)
     changed = [key for key in sorted({*ours, *theirs}) if ours.get(key) != theirs.get(key)]
@@ -143,7 +144,8 @@ def _check_same(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) 
             f"{folder.path} holds a run of other settings ({key}: {theirs.get(key)!r} there,"
             f" {ours.get(key)!r} here{_more(changed)}): move it away or set paths.*"
         )
-    if found != fingerprint:
+    manifest = folder.read("manifest.json")
+    if not isinstance(manifest, dict) or manifest.get("fingerprint") != fingerprint:
         raise UserError(
             f"{folder.path} holds a run of the same settings on other data or weights: "
             "move it away or set paths.*"

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Request
 from harness.engines.base import Engine, Opens
 from harness.hashing import digest_of
 from harness.models import Checkpoint, ModelSpec
-from harness.progress import PassProgress
 
 OnGroup = Callable[[Mapping[str, Completion]], None]
 
@@ -74,6 +73,18 @@ def release() -> None:
         _RESIDENT.pop().close()
 
 
+class Progress(Protocol):
+    """Who is told how a pass goes."""
+
+    def cached_rows(self, rows: int) -> None:
+        """Rows that need no generation."""
+        ...
+
+    def generated(self, rows: int, failed: int, tokens: int) -> None:
+        """Rows that an engine has just given, and the tokens it wrote for them."""
+        ...
+
+
 @dataclass(frozen=True)
 class PassCounts:
     """What a pass cost: rows asked for, distinct requests, and how those were answered."""
@@ -91,13 +102,15 @@ def generate(
     requests: Sequence[Request],
     backend: Backend,
     cache: GenerationCache,
-    progress: PassProgress,
+    progress: Progress,
     on_group: OnGroup,
+    before: Callable[[], None] = lambda: None,
 ) -> tuple[dict[str, Completion], PassCounts]:
     """Completions by request digest, and what they cost.
 
     ``on_group`` gets every group as it arrives, cached ones first, after the cache has it. A
-    failed request is in the result with its error, and is not in the cache.
+    failed request is in the result with its error, and is not in the cache. ``before`` is called
+    ahead of the first generation.
     """
     distinct = list({request.digest: request for request in requests}.values())
     fan_out = _multiplicity(requests)
@@ -113,6 +126,8 @@ def generate(
     on_group(known)
     found = dict(known)
     missing = {index for index, request in enumerate(distinct) if request.digest not in known}
+    if missing:
+        before()
     for group in backend.engine().run(distinct, missing) if missing else ():
         cache.put((keys[index], completion) for index, completion in group.items())
         arrived = {distinct[index].digest: completion for index, completion in group.items()}

@@ -1,11 +1,13 @@
 """One pass over rows of prompts: generate what is missing, keep every text in the run's folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Request, from_row, to_row
+from harness.errors import UserError
 from harness.folders import RunFolder
 from harness.generation import Backend, PassCounts, generate
 from harness.progress import PassProgress
@@ -33,8 +35,11 @@ def run_pass(
     folder: RunFolder,
     backend: Backend,
     cache: GenerationCache,
+    before: Callable[[], None],
 ) -> tuple[list[Completion], PassCounts]:
     """Completions in the order of ``rows``, and what they cost.
+
+    ``before`` is called ahead of the first generation, and not where everything is there.
 
     Rows land in the folder's generations.jsonl as they come, and in canonical order at the end.
     What an interrupted pass left there goes back into the cache first, so that either of the
@@ -54,7 +59,7 @@ def run_pass(
 
     with PassProgress(title, len(rows)) as progress:
         requests = [row.request for row in rows]
-        found, counts = generate(requests, backend, cache, progress, keep)
+        found, counts = generate(requests, backend, cache, progress, keep, before)
     completions = [found[row.request.digest] for row in rows]
     folder.write_generations(
         [row.generation(reply) for row, reply in zip(rows, completions, strict=True)]
@@ -72,10 +77,23 @@ def check_errors(completions: Sequence[Completion], max_error_rate: float) -> No
         )
 
 
-def read_pass(rows: Sequence[Row], folder: RunFolder) -> list[Completion]:
-    """The completions of a finished pass, in the order of ``rows``."""
-    stored = {row["request"]: from_row(row) for row in folder.generations()}
-    return [stored[row.request.digest] for row in rows]
+def read_pass(
+    rows: Sequence[Row], folder: RunFolder, backend: Backend, cache: GenerationCache
+) -> list[Completion]:
+    """The completions of a finished pass, in the order of ``rows``.
+
+    They go into the cache too, so that a later pass which asks the same reads the same. Raises
+    UserError where the folder has lost some of them.
+    """
+    kept = _kept(rows, folder)
+    absent = [row.labels for row in rows if row.request.digest not in kept]
+    if absent:
+        raise UserError(
+            f"{folder.path / 'generations.jsonl'} has lost {len(absent)} of {len(rows)} rows"
+            f" (first: {absent[0]}): move the folder away to generate them again"
+        )
+    _store(kept, rows, backend, cache)
+    return [kept[row.request.digest] for row in rows]
 
 
 def counts_row(counts: PassCounts, backend: Backend) -> dict[str, Any]:
@@ -94,14 +112,30 @@ def _restore(
     rows: Sequence[Row], folder: RunFolder, backend: Backend, cache: GenerationCache
 ) -> None:
     """Puts an interrupted pass's rows into the cache, and starts the folder's file afresh."""
-    left = folder.generations()
-    if not left:
-        return
+    _store(_kept(rows, folder), rows, backend, cache)
+    folder.write_generations([])
+
+
+def _kept(rows: Sequence[Row], folder: RunFolder) -> dict[str, Completion]:
+    """What the folder holds for ``rows``, by request; what a kill tore is passed over."""
+    wanted = {row.request.digest for row in rows}
+    kept = {}
+    for row in folder.generations():
+        if row.get("request") in wanted:
+            with suppress(ValueError):
+                kept[row["request"]] = from_row(row)
+    return kept
+
+
+def _store(
+    kept: Mapping[str, Completion],
+    rows: Sequence[Row],
+    backend: Backend,
+    cache: GenerationCache,
+) -> None:
     requests = {row.request.digest: row.request for row in rows}
     semantics = backend.semantics()
     cache.put(
-        (cache_key(requests[row["request"]], backend.weights, semantics), from_row(row))
-        for row in left
-        if row.get("request") in requests
+        (cache_key(requests[digest], backend.weights, semantics), completion)
+        for digest, completion in kept.items()
     )
-    folder.write_generations([])

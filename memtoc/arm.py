@@ -11,7 +11,9 @@ from harness.fingerprint import fingerprint
 from harness.generation import Backend, resident
 from harness.hashing import digest_of
 from harness.models import Checkpoint, locate
+from harness.rendering import Renderer, audit
 from harness.seeds import generator
+from memtoc.episodes import sentinel_episodes
 from memtoc.questions import Benchmark, Question
 from memtoc.settings import ArmSettings
 
@@ -60,6 +62,14 @@ class Arm:
         arm = self.settings
         parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.frame.name]
         return "-".join(parts + [arm.mitigation.name] * (arm.mitigation.instruction is not None))
+
+    def audit(self) -> None:
+        """Raises UserError where the model's template swallows a part of any prompt."""
+        if self.checkpoint is None:
+            return
+        renderer = Renderer(self.settings.model, self.checkpoint.folder)
+        for row, sentinels in sentinel_episodes(self.settings):
+            audit(renderer, row.request.messages, sentinels)
 
     def facts(self) -> dict[str, Any]:
         """What a manifest says of the arm's make: digests, resolved weights, surroundings."""

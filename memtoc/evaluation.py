@@ -9,9 +9,8 @@ from harness.cache import GenerationCache
 from harness.completions import Completion
 from harness.folders import RunFolder, open_folder
 from harness.passes import Row, RunFailedError, check_errors, counts_row, run_pass
-from harness.rendering import Renderer, audit
 from memtoc.arm import Arm
-from memtoc.episodes import Episode, episodes, sentinel_episodes
+from memtoc.episodes import Episode, episodes
 from memtoc.memories import Memories, elicit
 from memtoc.metrics import measure
 from memtoc.scored import score_episode
@@ -35,7 +34,6 @@ def evaluate(arm: Arm) -> ArmResult:
     root = Path(arm.settings.paths.runs)
     with open_folder(root, arm.slug, arm.fingerprint, arm.config) as folder:
         if not folder.done:
-            _audit(arm)
             with GenerationCache(Path(arm.settings.paths.cache) / "generations.sqlite") as cache:
                 try:
                     _run(arm, folder, cache)
@@ -45,19 +43,11 @@ def evaluate(arm: Arm) -> ArmResult:
         return ArmResult(folder.path, folder.read("metrics.json"), folder.read("manifest.json"))
 
 
-def _audit(arm: Arm) -> None:
-    if arm.checkpoint is None:
-        return
-    renderer = Renderer(arm.settings.model, arm.checkpoint.folder)
-    for row, sentinels in sentinel_episodes(arm.settings):
-        audit(renderer, row.request.messages, sentinels)
-
-
 def _run(arm: Arm, folder: RunFolder, cache: GenerationCache) -> None:
     memories = elicit(arm, cache)
     rows = episodes(arm.settings, arm.questions)
     wanted = [Row({"id": row.question.id, "condition": row.condition}, row.request) for row in rows]
-    completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache)
+    completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache, arm.audit)
     check_errors(completions, arm.settings.report.max_error_rate)
     scored = _score(rows, completions, memories)
     folder.write_rows("episodes.jsonl", scored)

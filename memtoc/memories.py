@@ -44,9 +44,9 @@ def elicit(arm: Arm, cache: GenerationCache) -> Memories:
     root = Path(arm.settings.paths.memories)
     with open_folder(root, arm.memory_slug, arm.memory_fingerprint, arm.memory_config) as folder:
         if folder.done:
-            completions = read_pass(rows, folder)
+            completions = read_pass(rows, folder, arm.backend, cache)
         else:
-            completions, counts = run_pass("memory", rows, folder, arm.backend, cache)
+            completions, counts = run_pass("memory", rows, folder, arm.backend, cache, arm.audit)
             check_errors(completions, arm.settings.report.max_error_rate)
             _write(folder, arm, completions, counts_row(counts, arm.backend))
     by_id = {question.id: reply for question, reply in zip(arm.questions, completions, strict=True)}

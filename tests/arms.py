@@ -125,16 +125,13 @@ def command(
     *arguments: str, cwd: Path, timeout: float = 120, **options: Any
 ) -> "subprocess.CompletedProcess[str]":
     """``python evaluate.py ARGUMENTS``, run in ``cwd``."""
-    return subprocess.run(
-        command_line(*arguments),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        env=command_environment(),
-        **options,
-    )
+    environment = command_environment()
+    return finished(command_line(*arguments), cwd=cwd, timeout=timeout, env=environment, **options)
+
+
+def finished(line: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
+    """A program run to its end, whatever that is, with its output as text."""
+    return subprocess.run(line, capture_output=True, text=True, check=False, **options)
 
 
 def command_line(*arguments: str) -> list[str]:
@@ -156,9 +153,7 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
 
 def results(folder: Path) -> dict[str, Any]:
     """What an arm or memory folder says, without what depends on when and where it was run."""
-    found: dict[str, Any] = {
-        path.name: read_jsonl(path) for path in sorted(folder.glob("*.jsonl"))
-    }
+    found: dict[str, Any] = {path.name: read_jsonl(path) for path in sorted(folder.glob("*.jsonl"))}
     if (folder / "metrics.json").exists():
         found["metrics.json"] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from arms import ROOT, obey_file_modes
+from arms import ROOT, finished, obey_file_modes
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Decoding, Message, Request, failed, to_row
@@ -56,7 +56,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     disk.mkdir()
     mount = shutil.which("mount")
     options = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
-    if mount is None or subprocess.run([mount, *options], capture_output=True).returncode:
+    if mount is None or finished([mount, *options]).returncode:
         pytest.skip("needs the right to mount a disk")
     yield disk
     subprocess.run(["umount", str(disk)], check=True)
@@ -127,7 +127,7 @@ def test_a_process_killed_while_it_writes_leaves_whole_groups(tmp_path: Path):
         worker.wait()
         kept = whole_groups(cache, 100)
     assert kept == list(range(len(kept)))
-    assert subprocess.run(puts(path, 0, 50)).returncode == 0
+    assert finished(puts(path, 0, 50)).returncode == 0
     with GenerationCache(path) as cache:
         assert whole_groups(cache, 50) == list(range(50))
 
@@ -165,7 +165,7 @@ def test_a_stored_row_that_is_not_a_completion_is_refused(tmp_path: Path, stored
 
 def test_a_damaged_database_is_named(tmp_path: Path):
     path = tmp_path / "cache.sqlite"
-    assert subprocess.run(puts(path, 0, 200, 200)).returncode == 0
+    assert finished(puts(path, 0, 200, 200)).returncode == 0
     whole = path.read_bytes()
     path.write_bytes(whole[:8192] + b"\xff" * (len(whole) - 8192))
     with pytest.raises(UserError, match=r"cache\.sqlite is not a generation cache"):
@@ -186,11 +186,9 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path):
 
 def test_a_read_only_file_is_named_with_the_setting_to_change(tmp_path: Path):
     path = tmp_path / "cache.sqlite"
-    assert subprocess.run(puts(path, 0, 2)).returncode == 0
+    assert finished(puts(path, 0, 2)).returncode == 0
     path.chmod(0o444)
-    done = subprocess.run(
-        puts(path, 2, 3), capture_output=True, text=True, preexec_fn=obey_file_modes
-    )
+    done = finished(puts(path, 2, 3), preexec_fn=obey_file_modes)
     assert done.returncode == 1
     assert "cannot be written" in done.stderr
     assert "paths.cache" in done.stderr
@@ -199,7 +197,7 @@ def test_a_read_only_file_is_named_with_the_setting_to_change(tmp_path: Path):
 
 def test_a_full_disk_is_named_and_what_was_stored_stays(tiny_disk: Path):
     path = tiny_disk / "cache.sqlite"
-    done = subprocess.run(puts(path, 0, 1000, 2000), capture_output=True, text=True)
+    done = finished(puts(path, 0, 1000, 2000))
     assert done.returncode == 1, done.stderr
     assert "no room left on the disk" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -212,7 +210,7 @@ def test_a_full_disk_is_named_and_what_was_stored_stays(tiny_disk: Path):
 
 def test_a_disk_without_any_room_is_named(tiny_disk: Path):
     (tiny_disk / "filler").write_bytes(b"x" * os.statvfs(tiny_disk).f_bavail * 4096)
-    done = subprocess.run(puts(tiny_disk / "c.sqlite", 0, 1), capture_output=True, text=True)
+    done = finished(puts(tiny_disk / "c.sqlite", 0, 1))
     assert done.returncode == 1, done.stderr
     assert "no room left on the disk" in done.stderr
 
@@ -224,9 +222,7 @@ def test_a_limit_on_file_sizes_is_not_taken_for_another_file(tmp_path: Path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
     path = tmp_path / "cache.sqlite"
-    done = subprocess.run(
-        puts(path, 0, 1000, 2000), capture_output=True, text=True, preexec_fn=limit
-    )
+    done = finished(puts(path, 0, 1000, 2000), preexec_fn=limit)
     assert done.returncode == 1, done.stderr
     assert "is not a generation cache" not in done.stderr
     assert "free some room" in done.stderr
@@ -263,12 +259,5 @@ def test_a_digest_is_the_same_in_another_process():
         "from harness.completions import *;"
         "print(Request((Message('user', 'hello'),), Decoding('x', 0.0, 16)).digest)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(ROOT)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONHASHSEED": "7"},
-    )
+    done = finished([sys.executable, "-c", script, str(ROOT)], env={"PYTHONHASHSEED": "7"})
     assert done.stdout.strip() == HELLO.digest
-    assert json.loads(json.dumps(HELLO.digest)) == HELLO.digest

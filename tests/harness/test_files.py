@@ -1,15 +1,14 @@
 import json
 import os
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from arms import ROOT
+from arms import ROOT, finished
 
 from harness.errors import UserError
-from harness.files import write_atomic, write_json, write_jsonl
+from harness.files import write_json, write_jsonl
 
 SMALL_FILES_ONLY = """
 import resource, sys
@@ -28,16 +27,11 @@ except UserError as error:
 def test_a_write_that_does_not_fit_leaves_what_was_there(tmp_path: Path):
     target = tmp_path / "metrics.json"
     target.write_text("old")
-    done = subprocess.run(
-        [sys.executable, "-c", SMALL_FILES_ONLY, str(ROOT), str(target)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = finished([sys.executable, "-c", SMALL_FILES_ONLY, str(ROOT), str(target)])
     assert "no room left" in done.stdout
     assert str(target) in done.stdout
     assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["metrics.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.json"]
 
 
 def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path):
@@ -51,7 +45,7 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path):
     with pytest.raises(KeyboardInterrupt):
         write_jsonl(target, rows())
     assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["rows.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_written_files_have_the_permissions_that_the_user_asked_for(tmp_path: Path):
@@ -63,7 +57,9 @@ def test_written_files_have_the_permissions_that_the_user_asked_for(tmp_path: Pa
     assert stat.S_IMODE((tmp_path / "metrics.json").stat().st_mode) == 0o640
 
 
-@pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\x0cb", "a\r\nb", "\x00", "\U0001f600", "\ud83d"])
+@pytest.mark.parametrize(
+    "text", ["a\u2028b", "a\x85b", "a\x0cb", "a\r\nb", "\x00", "\U0001f600", "\ud83d"]
+)
 def test_one_row_is_one_line_whatever_its_text(tmp_path: Path, text: str):
     write_jsonl(tmp_path / "rows.jsonl", [{"text": text}, {"text": "next"}])
     lines = (tmp_path / "rows.jsonl").read_bytes().split(b"\n")

@@ -66,7 +66,9 @@ def elements(config: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("group", "name", "config"), CONFIGS, ids=[f"{g}={n}" if g else "default" for g, n, _ in CONFIGS]
+    ("group", "name", "config"),
+    CONFIGS,
+    ids=[f"{g}={n}" if g else "default" for g, n, _ in CONFIGS],
 )
 def test_every_leaf_changes_the_fingerprint_or_is_declared_cosmetic(group, name, config):
     before = fingerprint(config, DIGESTS)
