@@ -92,6 +92,11 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(run), run) if run.isdecimal() else (1, 0, run) for run in runs)
 
 
+def normalised(text: str) -> str:
+    """Lower case; letters, digits and spaces alone; one space between words."""
+    return " ".join("".join(c for c in text.lower() if c.isalnum() or c.isspace()).split())
+
+
 def words_of(text: str) -> tuple[str, ...]:
     """Lower-case words without accents and punctuation: what two spellings have in common."""
     return tuple(re.findall(r"\w+", fold(text).lower().replace("'", "").replace("_", " ")))

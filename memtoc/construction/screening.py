@@ -18,7 +18,14 @@ from rapidfuzz.process import cdist
 from scipy.sparse import csr_matrix, vstack
 from scipy.sparse.csgraph import connected_components
 
-from memtoc.construction.drafts import Draft, SourceQuestion, groups_of, natural_key, words_of
+from memtoc.construction.drafts import (
+    Draft,
+    SourceQuestion,
+    groups_of,
+    natural_key,
+    normalised,
+    words_of,
+)
 from memtoc.construction.families import asked_by
 from memtoc.construction.kinds import kind_of
 from memtoc.scoring.text import occurrences
@@ -43,11 +50,6 @@ _STOP_WORDS = frozenset({
 })
 # fmt: on
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|\([^)]*\)")
-
-
-def normalised(text: str) -> str:
-    """Lower case; letters, digits and spaces alone; one space between words."""
-    return " ".join("".join(c for c in text.lower() if c.isalnum() or c.isspace()).split())
 
 
 @cache

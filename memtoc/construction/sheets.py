@@ -6,6 +6,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from harness.files import disk_errors, write_atomic
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
 _MOST_BYTES = 64 * 2**20
+_MOST_ROWS, _MOST_COLUMNS = 100_000, 64
 _EPOCH = datetime(2000, 1, 1)
 _STAMP = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 
@@ -159,7 +161,9 @@ def read_xlsx(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[st
         if isinstance(error, UserError):
             raise
         raise UserError(f"{path} is not an xlsx workbook ({error}): save it as one") from error
-    rows = list(book.worksheets[0].iter_rows())
+    rows = list(islice(book.worksheets[0].iter_rows(max_col=_MOST_COLUMNS), _MOST_ROWS + 1))
+    if len(rows) > _MOST_ROWS:
+        raise UserError(f"{path} has more than {_MOST_ROWS} rows: give the packet alone")
     lines = [
         [_cell_text(cell, f"{path} row {number}") for cell in row]
         for number, row in enumerate(rows, start=1)

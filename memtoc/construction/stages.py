@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from harness.errors import UserError
 from harness.files import write_atomic, write_json
-from harness.hashing import digest_of_file
 from memtoc.construction import tables
 from memtoc.construction.assembly import (
     assemble,
@@ -48,6 +47,7 @@ from memtoc.questions import Benchmark, Question
 
 PACKETS, RETURNED = "packets", "returned"
 _KEPT_SOURCE = "source"
+_READ = (tables.SOURCE, tables.SCREENED, tables.DISTRACTORS, tables.AUTHORED)
 
 
 def source_questions(benchmark: Benchmark) -> list[SourceQuestion]:
@@ -94,7 +94,7 @@ def screen_stage(folder: Path) -> dict[str, int]:
     tables.write_screened(folder, drafts)
     counts = Counter(draft.dropped or "kept" for draft in drafts)
     ordered = {name: counts[name] for name in ("kept", *sorted(set(counts) - {"kept"}))}
-    tables.record(folder, "screen", ordered)
+    tables.record(folder, "screen", {"counts": ordered}, [tables.SOURCE])
     return ordered
 
 
@@ -131,7 +131,8 @@ def distract_stage(
     tables.write_distractors(folder, wrong)
     counts = Counter(values.unresolved or values.branch for values in wrong)
     counts["far"] = sum(values.far is not None for values in wrong)
-    tables.record(folder, "distract", asdict(settings) | {"counts": dict(sorted(counts.items()))})
+    facts = asdict(settings) | {"counts": dict(sorted(counts.items()))}
+    tables.record(folder, "distract", facts, [tables.SOURCE, tables.SCREENED])
     return dict(sorted(counts.items()))
 
 
@@ -223,7 +224,7 @@ def author_stage(folder: Path, seed: int) -> Collected:
     if collected.decided:
         tables.write_authored(folder, collected.decided)
     facts = {"sent": collected.sent, "decided": len(collected.decided)}
-    tables.record(folder, "author", facts | {"seed": seed})
+    tables.record(folder, "author", facts | {"seed": seed}, [tables.SCREENED, tables.DISTRACTORS])
     return collected
 
 
@@ -245,7 +246,8 @@ def check_stage(folder: Path, last_year: int | None, strict: bool = True) -> Rep
     report = check(questions_so_far(folder), tables.read_distractors(folder), last_year)
     write_atomic(folder / "checks.md", as_markdown(report))
     write_json(folder / "checks.json", as_json(report))
-    tables.record(folder, "check", {"last_year": last_year, "violations": report.counts})
+    facts = {"last_year": last_year, "violations": report.counts}
+    tables.record(folder, "check", facts, _READ)
     if strict and report.violations:
         raise _stopped(report, "the wrong values", folder)
     return report
@@ -265,7 +267,7 @@ def review_stage(folder: Path, seed: int) -> Collected:
         write_overlay(folder / tables.REVIEWED, overlay)
     facts = {"sent": collected.sent, "decided": len(collected.decided), "seed": seed}
     agreement = {"agreement": dict(collected.agreement), "kappa": dict(collected.kappa)}
-    tables.record(folder, "review", facts | agreement)
+    tables.record(folder, "review", facts | agreement, _READ)
     return collected
 
 
@@ -299,7 +301,7 @@ def fold_stage(
         "imbalance": imbalance(members, folds),
         "groups_crossing": len(crossing),
     }
-    tables.record(folder, "fold", facts)
+    tables.record(folder, "fold", facts, _READ)
     return facts
 
 
@@ -341,12 +343,24 @@ def write_stage(
         "repairs_applied": apply_repairs,
         "violations": report.counts,
         "stages": stages,
-        "inputs": inputs_of(folder),
+        "inputs": tables.digests(folder, [*_READ, tables.REVIEWED, tables.FOLDS_FILE]),
+        "outdated_stages": tables.outdated(folder),
+        "domains": _domains(folder, done),
         "versions": versions(),
     }
     benchmark = Benchmark(stages.get("read", {}).get("name", out.name), tuple(done), notes)
     write_benchmark(out, benchmark)
     return benchmark
+
+
+def _domains(folder: Path, questions: Sequence[Question]) -> dict[str, list[str]]:
+    """The source's own topic label -> ids of its questions; empty where it has no labels."""
+    written = {question.id for question in questions}
+    found: dict[str, list[str]] = {}
+    for draft in tables.read_screened(folder):
+        if draft.domain and draft.id in written:
+            found.setdefault(draft.domain, []).append(draft.id)
+    return dict(sorted(found.items()))
 
 
 def _stopped(report: Report, of: str, folder: Path) -> UserError:
@@ -356,10 +370,3 @@ def _stopped(report: Report, of: str, folder: Path) -> UserError:
         f" {first.field} '{first.value[:60]}', {first.rule} ({first.detail}): see"
         f" {folder / 'checks.md'}, mend the value, or set strict=false"
     )
-
-
-def inputs_of(folder: Path) -> dict[str, str]:
-    """sha256 of every stage file that a benchmark was written from."""
-    names = (tables.SOURCE, tables.SCREENED, tables.DISTRACTORS, tables.AUTHORED,
-             tables.REVIEWED, tables.FOLDS_FILE)  # fmt: skip
-    return {name: digest_of_file(folder / name) for name in names if (folder / name).is_file()}

@@ -6,13 +6,14 @@ the wrong values, ``authored.csv`` those that people gave, ``review.csv`` their 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.files import write_json, write_jsonl
+from harness.hashing import digest_of_file
 from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues, natural_key
 from memtoc.construction.sheets import Row, read_csv, write_csv
 from memtoc.questions import FAMILIES, KINDS, ToolCall, read_jsonl
@@ -161,9 +162,24 @@ def read_authored(folder: Path) -> dict[str, tuple[str, str | None]]:
     return authored
 
 
-def record(folder: Path, stage: str, facts: Mapping[str, Any]) -> None:
-    """Keeps what a stage was run with and what it counted, for the manifest."""
-    write_json(folder / STAGES, recorded(folder) | {stage: dict(facts)})
+def record(folder: Path, stage: str, facts: Mapping[str, Any], reads: Sequence[str] = ()) -> None:
+    """Keeps what a stage was run with and what it counted, and the digests of what it read."""
+    kept = dict(facts) | {"read": digests(folder, reads)}
+    write_json(folder / STAGES, recorded(folder) | {stage: kept})
+
+
+def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    """sha256 of those of the files that exist."""
+    return {name: digest_of_file(folder / name) for name in names if (folder / name).is_file()}
+
+
+def outdated(folder: Path) -> list[str]:
+    """The stages whose input was changed, by hand or by a stage, after they ran."""
+    return [
+        stage
+        for stage, facts in recorded(folder).items()
+        if facts.get("read", {}) != digests(folder, list(facts.get("read", {})))
+    ]
 
 
 def recorded(folder: Path) -> dict[str, Any]:

@@ -23,9 +23,8 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.hashing import digest_of_file
-from memtoc.construction.drafts import SourceQuestion
+from memtoc.construction.drafts import SourceQuestion, normalised
 from memtoc.construction.families import asked_by
-from memtoc.construction.screening import normalised
 from memtoc.questions import ToolCall
 from memtoc.sources.schemas import check_call
 

@@ -122,6 +122,8 @@ def test_the_written_folder_is_one_that_the_loader_reads(tmp_path):
     assert len(questions) == manifest["counts"]["questions"]
     assert manifest["stages"]["distract"]["seed"] == 0
     assert {"source.jsonl", "screened.csv", "folds.csv"} <= set(manifest["inputs"])
+    assert manifest["outdated_stages"] == []
+    assert manifest["domains"]["Film"][:2] == ["q0-0", "q0-1"]
     assert manifest["stages"]["read"]["notes"]["tools"]["missing"] == 1
     for question in questions:
         check_call(question.tool, question.id)
@@ -182,6 +184,14 @@ def test_a_stage_goes_on_from_what_was_edited_by_hand(tmp_path):
     assert stages.distract_stage(tmp_path, DistractSettings(0, 2025))["temporal"] == TEMPORAL - 1
     questions = {q.id: q for q in stages.questions_so_far(tmp_path)}
     assert questions["q24-0"].gold == "1990" and "q25-0" not in questions
+
+
+def test_a_file_changed_after_a_later_stage_read_it_is_told(tmp_path):
+    fixed(tmp_path)
+    path = tmp_path / "screened.csv"
+    path.write_text(path.read_text("utf-8").replace("Lake Baikal", "Baikal"), encoding="utf-8")
+    benchmark = stages.write_stage(tmp_path, tmp_path / "out", 2025)
+    assert benchmark.notes["outdated_stages"] == ["distract", "author", "check", "fold"]
 
 
 def test_a_draft_added_after_the_distract_stage_asks_for_it_again(tmp_path):
