@@ -2,35 +2,28 @@
 
 python evaluate.py
 python evaluate.py formulation=paraA frame=passage limit=50
-python evaluate.py benchmark=memtoc benchmark.path=questions.jsonl model=qwen
+python evaluate.py -m model=qwen,gemma formulation=ref,paraA
 """
 
 from typing import Any
 
 from harness.entry import start
+from harness.outcomes import Outcome, Plan
 
 
-def run(config: dict[str, Any]) -> None:
-    """One arm from a resolved config: check it, evaluate it, show it."""
-    from rich.console import Console
+def plan(config: dict[str, Any]) -> Plan:
+    """The canonical config, held against the rules between groups."""
+    from memtoc import rules
 
-    from memtoc.arm import prepare
-    from memtoc.dry_run import dry_run
-    from memtoc.evaluation import evaluate
-    from memtoc.settings import arm_settings, canonical
-    from memtoc.tables import show
+    return rules.plan(config)
 
-    config, notes = canonical(config)
-    settings = arm_settings(config)
-    console = Console()
-    for note in notes:
-        console.print(f"note: {note}", highlight=False)
-    arm = prepare(settings, config)
-    if settings.dry_run:
-        dry_run(arm, console)
-    else:
-        show(evaluate(arm), settings.report, console)
+
+def run(config: dict[str, Any]) -> Outcome:
+    """One arm from a resolved config: check it, evaluate it, say how it went."""
+    from memtoc.jobs import run_arm
+
+    return run_arm(plan(config))
 
 
 if __name__ == "__main__":
-    start("evaluate", run)
+    start("evaluate", run, plan)

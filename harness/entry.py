@@ -4,102 +4,127 @@ Exit codes: 0 done, 1 the run failed, 2 a mistake of the user, 130 interrupted.
 """
 
 import os
-import re
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from errno import EACCES, EPERM, EROFS
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from harness.errors import UserError, one_of
+from harness.compose import CONF, explain
+from harness.errors import UserError
 from harness.files import NO_ROOM
-from harness.fingerprint import leaves
+from harness.outcomes import Job, Outcome, Planner
 from harness.passes import RunFailedError
 from harness.settings import resolve
 
-CONF = Path(__file__).parent.parent / "conf"
-DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
-
-Job = Callable[[dict[str, Any]], None]
-
-
-def start(config_name: str, job: Job) -> NoReturn:
-    """Composes the config, runs ``job`` on it as a plain container, exits with its code."""
-    import hydra
+if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    codes: list[int] = []
+DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
-    def task(config: DictConfig) -> int:
-        codes.append(guarded(lambda: job(resolve(config))))
-        return codes[-1]
 
+@dataclass
+class Task:
+    """What Hydra calls with each composed config; it gives an outcome and never raises.
+
+    ``planner`` lets the sweeper check all jobs before the first starts. ``gpus`` are those among
+    which jobs that run side by side on this machine choose, ``sweep`` names the sweep that a job
+    belongs to; ``codes`` collects the exit codes.
+    """
+
+    job: Job
+    planner: Planner | None
+    config_name: str
+    gpus: tuple[str, ...] = ()
+    sweep: str = ""
+    codes: list[int] = field(default_factory=list)
+
+    def __call__(self, config: "DictConfig") -> Outcome:
+        """Runs the job on the resolved config; only an interrupt passes through."""
+        outcomes: list[Outcome | None] = []
+        code, error = guarded(lambda: outcomes.append(self._run(config)), self.config_name)
+        outcome = outcomes[0] if outcomes else None
+        if code != DONE:
+            _forget_model()
+            outcome = Outcome("failed", code, error=error)
+        outcome = outcome or Outcome("done")
+        if outcome.show and not self.sweep:
+            outcome.show()
+        self.codes.append(outcome.code)
+        return replace(outcome, show=None)
+
+    def _run(self, config: "DictConfig") -> Outcome | None:
+        from harness.devices import own_gpu
+
+        settings = resolve(config)
+        if self.sweep and settings.get("tracker", {}).get("group", self.sweep) is None:
+            settings["tracker"]["group"] = self.sweep
+        with own_gpu(self.gpus, Path(settings.get("paths", {}).get("cache", "."))):
+            return self.job(settings)
+
+
+def start(config_name: str, job: Job, planner: Planner | None = None) -> NoReturn:
+    """Composes the config, runs ``job`` on it as a plain container, exits with its code.
+
+    Under ``-m`` the sweeper asks ``planner`` about every job first.
+    """
+    import hydra
+
+    task = Task(job, planner, config_name)
     # With this set Hydra raises its errors instead of printing them, so that they can be reworded.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     main = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)
-    code = guarded(main(task), lambda error: explain_compose(error, config_name))
-    sys.exit(max([code, *codes]))
+    try:
+        code, _ = guarded(main(task), config_name)
+    except KeyboardInterrupt:
+        _say("interrupted: run the same command again to go on")
+        code = INTERRUPTED
+    sys.exit(max([code, *task.codes]))
 
 
-def guarded(work: Callable[[], object], reword: Callable[[Exception], str | None] = str) -> int:
-    """Runs ``work`` and turns what it raises into a line on standard error and an exit code."""
+def guarded(work: Callable[[], object], config_name: str) -> tuple[int, str]:
+    """Runs ``work``; what it raises becomes an exit code and a line, also on standard error.
+
+    An interrupt passes through: in a sweep it must end more than the job it hits.
+    """
+    try:
+        work()
+    except Exception as error:  # noqa: BLE001  (the other jobs of a sweep must go on)
+        code, line = _explained(error, config_name)
+        line = " ".join(line.split())
+        _say(f"{'error' if code == MISTAKE else 'failed'}: {line}")
+        return code, line
+    return DONE, ""
+
+
+def _explained(error: Exception, config_name: str) -> tuple[int, str]:
+    """Exit code and line; what nobody foresaw also leaves its traceback."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
-    try:
-        work()
-    except KeyboardInterrupt:
-        return _say("interrupted: run the same command again to go on", INTERRUPTED)
-    except UserError as error:
-        return _say(f"error: {error}", MISTAKE)
-    except RunFailedError as error:
-        return _say(f"failed: {error}", FAILED)
-    except (HydraException, OmegaConfBaseException) as error:
-        return _say(f"error: {reword(error)}", MISTAKE)
-    except OSError as error:
-        if error.errno not in NO_ROOM and not isinstance(error, PermissionError):
-            raise
-        return _say(
-            f"error: {error.filename or 'a file'}: {error.strerror}: free the disk", MISTAKE
-        )
-    return DONE
+    if isinstance(error, UserError):
+        return MISTAKE, str(error)
+    if isinstance(error, RunFailedError):
+        return FAILED, str(error)
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        return MISTAKE, explain(error, config_name)
+    if isinstance(error, OSError) and (
+        error.errno in NO_ROOM or isinstance(error, PermissionError)
+    ):
+        where = error.filename or "a file"
+        return MISTAKE, f"{where}: {error.strerror}: free the disk or set paths.*"
+    traceback.print_exception(error)
+    return FAILED, f"{type(error).__name__}: {error}"
 
 
-def _say(line: str, code: int) -> int:
-    print(" ".join(line.split()), file=sys.stderr)  # noqa: T201
-    return code
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)  # noqa: T201
 
 
-def explain_compose(error: Exception, config_name: str) -> str:
-    """Hydra's message about a wrong key, option or value, in one line with the nearest name."""
-    from hydra.errors import OverrideParseException
+def _forget_model() -> None:
+    """A job that failed, perhaps for want of memory, leaves none of it to the next."""
+    from harness.generation import release
 
-    text = str(error)
-    option = re.search(r"Could not find '([^']+)/([^'/]*)'", text)
-    if option:
-        group, name = option.groups()
-        return f"{group}={name}: no such option: {one_of(_options(group), name)}"
-    key = re.search(r"Could not override '([^']+)'", text) or re.search(r"full_key: (\S+)", text)
-    if key:
-        name, keys = key[1], _keys(config_name)
-        depth = name.count(".")
-        level = [other for other in keys if other.count(".") == depth]
-        return f"{name}: no such setting: {one_of(level or keys, name)}"
-    first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
-    if isinstance(error, OverrideParseException):
-        return f"{first} (lists are written 'key=[a,b]', texts with spaces in quotes)"
-    return first
-
-
-def _options(group: str) -> Sequence[str]:
-    return [path.stem for path in (CONF / group).glob("*.yaml")] or ["(none)"]
-
-
-def _keys(config_name: str) -> list[str]:
-    """Every key and group of the default config."""
-    from hydra import compose, initialize_config_dir
-    from omegaconf import OmegaConf
-
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        plain = OmegaConf.to_container(compose(config_name))
-    assert isinstance(plain, dict)
-    return sorted({*(str(key) for key in plain), *(key for key, _ in leaves(plain))})  # type: ignore[arg-type]
+    release()

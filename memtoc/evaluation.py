@@ -19,9 +19,13 @@ from memtoc.scoring import SCORER_VERSION
 
 @dataclass(frozen=True)
 class ArmResult:
-    """Where an arm's files are, and the content of its metrics.json."""
+    """Where an arm's files are, and the content of its metrics.json and manifest.json.
+
+    ``fresh`` is False where the arm was finished before.
+    """
 
     folder: Path
+    fresh: bool
     metrics: Mapping[str, Any]
     manifest: Mapping[str, Any]
 
@@ -33,14 +37,16 @@ def evaluate(arm: Arm) -> ArmResult:
     """
     root = Path(arm.settings.paths.runs)
     with open_folder(root, arm.slug, arm.fingerprint, arm.config) as folder:
-        if not folder.done:
+        fresh = not folder.done
+        if fresh:
             with GenerationCache(Path(arm.settings.paths.cache) / "generations.sqlite") as cache:
                 try:
                     _run(arm, folder, cache)
                 except RunFailedError as error:
                     folder.fail(str(error))
                     raise
-        return ArmResult(folder.path, folder.read("metrics.json"), folder.read("manifest.json"))
+        metrics, manifest = folder.read("metrics.json"), folder.read("manifest.json")
+        return ArmResult(folder.path, fresh, metrics, manifest)
 
 
 def _run(arm: Arm, folder: RunFolder, cache: GenerationCache) -> None:

@@ -1,5 +1,6 @@
 """The settings of an arm, as frozen dataclasses: one for each config group."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,6 +8,7 @@ from typing import Any, Literal
 from harness.completions import Decoding
 from harness.engines import EngineSpec
 from harness.errors import UserError, one_of
+from harness.hashing import digest_of
 from harness.models import ModelSpec
 from harness.settings import parse
 from harness.tracking import TrackerSpec
@@ -110,6 +112,22 @@ class Paths:
 
 
 @dataclass(frozen=True)
+class Shard:
+    """The ``part``-th of ``parts`` of the questions, counted from 1, by a hash of their ids."""
+
+    part: int
+    parts: int
+
+    def holds(self, question_id: str) -> bool:
+        """Whether a question is in it; for any id this is true of exactly one part."""
+        return int(digest_of(question_id)[:16], 16) % self.parts == self.part - 1
+
+    def __str__(self) -> str:
+        """As the config writes it."""
+        return f"{self.part}/{self.parts}"
+
+
+@dataclass(frozen=True)
 class ArmSettings:
     """One arm: everything that gives its result a meaning, and how it is shown."""
 
@@ -122,12 +140,13 @@ class ArmSettings:
     layout: Layout
     clauses: Clauses
     mitigation: Mitigation
-    payload: Payload
+    payload: Payload | None
     elicitation: Elicitation
     decoding: Decoding
     conditions: tuple[str, ...]
     limit: int | None
     ids: tuple[str, ...] | None
+    shard: Shard | None
     seed: int
     dry_run: bool
     report: Report
@@ -137,7 +156,7 @@ class ArmSettings:
 
 def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
     """Validates a resolved config; every UserError names the key and a value that would do."""
-    arm = parse(ArmSettings, container)
+    arm = parse(ArmSettings, {**container, "shard": _shard(container["shard"])})
     for name in arm.conditions:
         if name not in CONDITIONS:
             raise UserError(f"conditions: unknown condition '{name}': {one_of(CONDITIONS, name)}")
@@ -151,6 +170,15 @@ def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
             f"'{arm.formulation.name}': {one_of(arm.formulation.closed_book, arm.elicitation.name)}"
         )
     return arm
+
+
+def _shard(given: Any) -> dict[str, int] | None:
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", str(given))
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise UserError(f"shard={given}: write the part and the number of parts, as in shard=1/4")
+    return {"part": int(found[1]), "parts": int(found[2])}
 
 
 def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -172,6 +200,7 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     ids = container["ids"]
     return {
         **container,
+        "payload": container["payload"] if "tool_error" in known else None,
         "conditions": known + unknown,
         "ids": None if ids is None else sorted(set(_texts(ids, "ids"))),
     }, notes

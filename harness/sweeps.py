@@ -1,0 +1,167 @@
+"""A sweep: all jobs checked before the first starts, each done once, and one table at the end."""
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.errors import UserError
+from harness.hashing import digest_of
+from harness.outcomes import Outcome, Plan
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """One combination of a sweep: its overrides and what they make of the config.
+
+    ``label`` is those of the overrides in which the combinations differ.
+    """
+
+    overrides: tuple[str, ...]
+    plan: Plan
+    label: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The jobs to run, those of one model next to each other, and what was left out."""
+
+    jobs: tuple[PlannedJob, ...]
+    duplicates: int
+    dropped: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        """Names the sweep by its content: the same sweep, started again, has the same name."""
+        arms = sorted(_key(job.plan) for job in self.jobs)
+        return f"sweep-{digest_of(arms)[:8]}"
+
+    def lines(self) -> list[str]:
+        """What was left out, in words."""
+        lines = [
+            f"{count} of the jobs left out: {reason}" for reason, count in self.dropped.items()
+        ]
+        if self.duplicates:
+            lines.append(f"{self.duplicates} of the jobs repeat another: run once")
+        return lines
+
+
+def check_presets(overrides: Sequence[str]) -> None:
+    """Refuses a sweep over experiments: each has combinations of its own, which would be lost."""
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.lstrip("+").split("@")[0] == "experiment" and ("," in value or "(" in value):
+            raise UserError(
+                f"{override}: an experiment is a sweep of its own, two cannot be swept over:"
+                " run one command for each"
+            )
+
+
+def plan_sweep(
+    combinations: Sequence[Sequence[str]], planned: Callable[[Sequence[str]], Plan]
+) -> Sweep:
+    """Plans every combination; raises UserError naming the first that cannot run.
+
+    Nothing has started by then. Jobs come grouped by the model they keep in memory, in the
+    order in which the models were asked for.
+    """
+    kept: dict[str, PlannedJob] = {}
+    common = set.intersection(*map(set, combinations)) if len(combinations) > 1 else set()
+    dropped: dict[str, int] = {}
+    duplicates = 0
+    for number, overrides in enumerate(combinations, start=1):
+        label = " ".join(override for override in overrides if override not in common)
+        try:
+            job = PlannedJob(tuple(overrides), planned(overrides), label)
+        except UserError as error:
+            where = f"job {number} of {len(combinations)}{label and f' ({label})'}"
+            raise UserError(f"{error} [{where}; nothing was started]") from error
+        key = _key(job.plan)
+        if job.plan.dropped:
+            dropped[job.plan.dropped] = dropped.get(job.plan.dropped, 0) + 1
+        elif key in kept:
+            duplicates += 1
+        else:
+            kept[key] = job
+    order = list(dict.fromkeys(job.plan.resident for job in kept.values()))
+    jobs = sorted(kept.values(), key=lambda job: order.index(job.plan.resident))
+    return Sweep(tuple(jobs), duplicates, dropped)
+
+
+def _key(plan: Plan) -> str:
+    return digest_of({name: part for name, part in plan.config.items() if name != "tracker"})
+
+
+def command_of(overrides: Sequence[str], config_name: str, default: str) -> str:
+    """The command that repeats one job of a sweep, ready to be pasted into a shell."""
+    script = sys.argv[0]
+    parts = ["python", script]
+    if config_name != default:
+        parts.append(f"--config-name={config_name}")
+    alone = ["hydra.mode=RUN"] if any(o.startswith("experiment=") for o in overrides) else []
+    return shlex.join([*parts, *overrides, *alone])
+
+
+def show_sweep(
+    sweep: Sweep,
+    outcomes: Sequence[Outcome],
+    commands: Sequence[str],
+    console: Console,
+) -> None:
+    """Prints a row for each job, the totals, and for each failed job the command to repeat it.
+
+    ``outcomes`` are fewer than the jobs where the sweep was interrupted.
+    """
+    console.print(_table(sweep, outcomes))
+    _say(console, _totals(sweep, outcomes))
+    for outcome, command in zip(outcomes, commands, strict=False):
+        if outcome.code:
+            _say(console, f"failed: {outcome.error}")
+            _say(console, f"  {command}")
+
+
+def _table(sweep: Sweep, outcomes: Sequence[Outcome]) -> Table:
+    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.figures))
+    table = Table(title=f"Sweep of {len(sweep.jobs)} arms", title_justify="left")
+    table.add_column("arm", overflow="fold", ratio=1)
+    table.add_column("status", max_width=7)
+    for name in names:
+        table.add_column(name, justify="right", max_width=10)
+    for number, job in enumerate(sweep.jobs):
+        outcome = outcomes[number] if number < len(outcomes) else None
+        table.add_row(*_cells(job, outcome, names))
+    return table
+
+
+def _cells(job: PlannedJob, outcome: Outcome | None, names: Sequence[str]) -> list[str]:
+    if outcome is None:
+        return [job.label, "not started", *[""] * len(names)]
+    figures = [outcome.figures.get(name, "") for name in names]
+    where = "\n".join(part for part in (job.label, outcome.folder or outcome.name) if part)
+    return [where, outcome.status, *figures]
+
+
+def _totals(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
+    counts: dict[str, int] = {}
+    for outcome in outcomes:
+        counts[outcome.status] = counts.get(outcome.status, 0) + 1
+    if len(outcomes) < len(sweep.jobs):
+        counts["not started"] = len(sweep.jobs) - len(outcomes)
+    listed = ", ".join(f"{count} {status}" for status, count in counts.items())
+    loads = sum(outcome.loads for outcome in outcomes)
+    return f"{len(sweep.jobs)} arms: {listed or 'none'}; model loads: {loads}"
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def plain(value: Any) -> Any:
+    """Outcomes of a launcher's jobs: what was returned, or a failed one where it broke."""
+    if isinstance(value, Outcome):
+        return value
+    return Outcome("failed", 1, error=f"{type(value).__name__}: {value}".splitlines()[0])

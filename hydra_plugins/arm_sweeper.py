@@ -1,0 +1,109 @@
+"""Hydra's basic sweeper, made to check, deduplicate, group and report the arms of a sweep."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hydra._internal.core_plugins.basic_launcher import BasicLauncher
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+if TYPE_CHECKING:
+    from harness.entry import Task
+    from harness.outcomes import Outcome, Plan
+    from harness.sweeps import Sweep
+
+
+class ArmSweeper(BasicSweeper):
+    """Product of all ``key=a,b`` overrides, as in the basic sweeper; the rest is in harness.sweeps.
+
+    Nothing is written to disk: a sweep is continued from its arms' folders.
+    """
+
+    task: "Task"
+
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
+        """Keeps the task, which knows how to plan a job."""
+        super().setup(hydra_context=hydra_context, task_function=task_function, config=config)
+        self.task = task_function  # type: ignore[assignment]
+
+    def sweep(self, arguments: list[str]) -> list["Outcome"]:
+        """Runs the sweep that ``arguments`` span, prints its table, gives its outcomes."""
+        from rich.console import Console
+
+        from harness.sweeps import check_presets, command_of, plan_sweep, show_sweep
+
+        check_presets(arguments)
+        sweep = plan_sweep(self._combinations(arguments), self._plan)
+        console = Console()
+        for line in sweep.lines():
+            console.print(f"note: {line}", highlight=False, markup=False, soft_wrap=True)
+        outcomes: list[Outcome] = []
+        name = str(self._config.hydra.job.config_name)
+        commands = [command_of(job.overrides, name, self.task.config_name) for job in sweep.jobs]
+        try:
+            self._launch(sweep, outcomes, console)
+        finally:
+            show_sweep(sweep, outcomes, commands, console)
+            self.task.codes.extend(outcome.code for outcome in outcomes)
+        return outcomes
+
+    @property
+    def _config(self) -> DictConfig:
+        assert self.config is not None
+        return self.config
+
+    def _combinations(self, arguments: Sequence[str]) -> list[list[str]]:
+        assert self.hydra_context is not None
+        parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
+        overrides = parser.parse_overrides([*self._parse_config(), *arguments])
+        return [list(job) for job in self.split_arguments(overrides, None)[0]]
+
+    def _plan(self, overrides: Sequence[str]) -> "Plan":
+        from harness.compose import explain
+        from harness.errors import UserError
+        from harness.outcomes import Plan
+        from harness.settings import resolve
+
+        assert self.hydra_context is not None
+        try:
+            loader = self.hydra_context.config_loader
+            config = loader.load_sweep_config(self._config, list(overrides))
+        except (HydraException, OmegaConfBaseException) as error:
+            raise UserError(explain(error, self.task.config_name)) from error
+        OmegaConf.set_struct(config, False)
+        config.pop("hydra")
+        container = resolve(config)
+        return self.task.planner(container) if self.task.planner else Plan(container, "")
+
+    def _launch(self, sweep: "Sweep", outcomes: list["Outcome"], console: Any) -> None:
+        """One job at a time in this process, so that each outcome is known at once; else all."""
+        from harness.devices import visible_gpus
+        from harness.outcomes import Outcome
+        from harness.sweeps import plain
+
+        assert self.launcher is not None
+        self.task.sweep = sweep.name
+        jobs = [list(job.overrides) for job in sweep.jobs]
+        if isinstance(self.launcher, BasicLauncher):
+            for number, job in enumerate(sweep.jobs):
+                console.rule(f"arm {number + 1} of {len(jobs)}: {job.label}", style="dim")
+                returned = self.launcher.launch([jobs[number]], initial_job_idx=number)
+                outcomes.append(plain(returned[0]._return_value))
+            return
+        if type(self.launcher).__name__ == "LocalLauncher":
+            self.task.gpus = visible_gpus()
+        try:
+            returned = self.launcher.launch(jobs, initial_job_idx=0) if jobs else []
+        except Exception as error:  # noqa: BLE001  (a process that was killed ends in many ways)
+            lost = (
+                f"a job's process ended before it could say why ({type(error).__name__}: {error})"
+            )
+            outcomes.extend([Outcome("failed", 1, error=lost)] * len(jobs))
+            return
+        outcomes.extend(plain(job._return_value) for job in returned)

@@ -1,0 +1,68 @@
+"""Which settings go together: one table, asked before an arm runs and before any of a sweep does.
+
+A rule is broken by a config in canonical form. A sweep leaves such an arm out and counts it,
+where the rule says that the arm says nothing new; everything else that breaks is refused.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.errors import UserError
+from harness.hashing import digest_of
+from harness.outcomes import Plan
+from memtoc.settings import ArmSettings, arm_settings, canonical
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``broken`` is asked with an arm and those of its conditions that its frame can show."""
+
+    broken: Callable[[ArmSettings, Sequence[str]], bool]
+    verdict: Literal["refused", "left out of a sweep"]
+    words: str
+
+
+RULES = (
+    # A passage that failed to load is no passage: such frames have right and wrong returns only.
+    Rule(
+        lambda _, shown: not shown,
+        "left out of a sweep",
+        "frame '{arm.frame.name}' can show none of the conditions that are asked for",
+    ),
+    # The memory, read again, has no prompt of its own: the arm would be that without mitigation.
+    Rule(
+        lambda arm, shown: arm.mitigation.instruction is not None and set(shown) <= {"no_tool"},
+        "left out of a sweep",
+        "mitigation '{arm.mitigation.name}' stands in no prompt of the condition no_tool",
+    ),
+    Rule(
+        lambda arm, _: arm.model.kind == "base" and arm.model.thinking,
+        "refused",
+        "model '{arm.model.name}' is a base checkpoint, which does not think in tags:"
+        " set model.thinking=false",
+    ),
+    Rule(
+        lambda arm, _: arm.model.kind == "base" and bool(arm.model.template),
+        "refused",
+        "model '{arm.model.name}' is a base checkpoint, which is prompted without a template:"
+        " leave model.template out",
+    ),
+)
+
+
+def plan(container: dict[str, Any]) -> Plan:
+    """The arm of a resolved config: canonical, validated, held against the rules.
+
+    Raises UserError for a setting that does not fit and for a rule that refuses.
+    """
+    config, notes = canonical(container)
+    shown = config["conditions"]
+    arm = arm_settings({**config, "conditions": shown or container["conditions"]})
+    for rule in RULES:
+        if rule.broken(arm, shown):
+            words = rule.words.format(arm=arm)
+            if rule.verdict == "refused":
+                raise UserError(words)
+            return Plan(config, "", tuple(notes), dropped=words)
+    return Plan(config, digest_of([config["model"], config["engine"]]), tuple(notes))
