@@ -110,9 +110,7 @@ def _explained(error: Exception, config_name: str) -> tuple[int, str]:
         return FAILED, str(error)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return MISTAKE, explain(error, config_name)
-    if isinstance(error, OSError) and (
-        error.errno in NO_ROOM or isinstance(error, PermissionError)
-    ):
+    if isinstance(error, OSError) and error.errno in (*NO_ROOM, EACCES, EPERM, EROFS):
         where = error.filename or "a file"
         return MISTAKE, f"{where}: {error.strerror}: free the disk or set paths.*"
     traceback.print_exception(error)

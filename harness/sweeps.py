@@ -130,7 +130,7 @@ def _table(sweep: Sweep, outcomes: Sequence[Outcome]) -> Table:
     table.add_column("arm", overflow="fold", ratio=1)
     table.add_column("status", max_width=7)
     for name in names:
-        table.add_column(name, justify="right", max_width=10)
+        table.add_column(name, justify="right", max_width=9)
     for number, job in enumerate(sweep.jobs):
         outcome = outcomes[number] if number < len(outcomes) else None
         table.add_row(*_cells(job, outcome, names))

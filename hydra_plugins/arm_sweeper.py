@@ -1,5 +1,6 @@
 """Hydra's basic sweeper, made to check, deduplicate, group and report the arms of a sweep."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from harness.entry import Task
     from harness.outcomes import Outcome, Plan
     from harness.sweeps import Sweep
+
+LOG_WIDTH = 120  # of the table where nobody watches
 
 
 class ArmSweeper(BasicSweeper):
@@ -40,7 +43,7 @@ class ArmSweeper(BasicSweeper):
 
         check_presets(arguments)
         sweep = plan_sweep(self._combinations(arguments), self._plan)
-        console = Console()
+        console = Console(width=None if sys.stdout.isatty() else LOG_WIDTH)
         for line in sweep.lines():
             console.print(f"note: {line}", highlight=False, markup=False, soft_wrap=True)
         outcomes: list[Outcome] = []
