@@ -25,11 +25,14 @@ _FORMS = (
     rf"(?P<m3>{_MONTH})\b\.?{_GAP}(?:the\s+)?(?P<d3>{_DAY}){_GAP}(?:in\s+|of\s+)?(?P<y3>{_YEAR})",
     rf"(?P<y4>{_YEAR}){_GAP}(?P<m4>{_MONTH})\b\.?{_GAP}(?P<d4>{_DAY})",
     r"(?P<a5>\d{1,2})[-/.](?P<b5>\d{1,2})[-/.](?P<y5>\d{4})",
+    r"(?P<y10>\d{4})-(?P<m10>0[1-9]|1[0-2])(?![-/\d])",
     rf"(?P<m6>{_MONTH})\b\.?{_GAP}(?:of\s+)?(?P<y6>{_YEAR})",
     rf"(?P<d7>{_DAY})\s+(?:of\s+)?(?P<m7>{_MONTH})",
     rf"(?P<m8>{_MONTH})\b\.?\s+(?:the\s+)?(?P<d8>{_DAY})",
     r"(?P<y9>1\d{3}|20\d{2})",
 )
+_WITH_YEAR = ("1", "2", "3", "4", "5", "6", "9", "10")
+_WITH_MONTH = ("1", "2", "3", "4", "6", "7", "8", "10")
 _DATE = re.compile(
     rf"(?<![\w/-])(?:{'|'.join(_FORMS)})(?:\s?(?P<bc>b\.?\s?c\.?(?:e\b)?))?(?!\w|[-/]\d)"
 )
@@ -58,7 +61,7 @@ def dates_in(text: Text) -> Iterator[Date]:
     for match in _DATE.finditer(text.shown):
         days = frozenset(_days(match))
         if days or match.lastgroup:
-            year = next((match[f"y{i}"] for i in "1234569" if match[f"y{i}"]), None)
+            year = next((match[f"y{i}"] for i in _WITH_YEAR if match[f"y{i}"]), None)
             signed = int(year or 0) * (-1 if match["bc"] else 1)
             yield Date(signed, days, match.start(), match.end())
 
@@ -68,11 +71,11 @@ def _days(match: re.Match[str]) -> Iterator[tuple[int, int]]:
         first, second = int(match["a5"]), int(match["b5"])
         yield from ((m, d) for m, d in ((first, second), (second, first)) if m <= 12 and d <= 31)
         return
-    for i in "1234678":
+    for i in _WITH_MONTH:
         month = match[f"m{i}"]
         if month:
             number = int(month) if month.isdigit() else MONTH_NUMBER[month]
-            day = match[f"d{i}"] if i != "6" else ""
+            day = match[f"d{i}"] if i not in ("6", "10") else ""
             yield number, _day(day) if day else 0
 
 

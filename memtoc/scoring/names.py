@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from memtoc.scoring.lexicon import (
     AREA_FORMS,
+    AREA_KINDS,
     COMMON,
     HEADS,
     HONORIFICS,
@@ -102,6 +103,11 @@ def plain(words: Words) -> Words:
         first += 1
     while last > first + 1 and words[last - 1] in LEGAL_FORMS | AREA_FORMS:
         last -= 1
+    if "of" in words[first : last - 1]:
+        # The Metropolitan Borough of Knowsley is Knowsley.
+        of = words.index("of", first)
+        if set(words[first:of]) <= AREA_KINDS:
+            first = of + 1
     return words[first:last]
 
 
@@ -112,6 +118,10 @@ def same_name(first: Name, second: Name) -> str:
     if _unique_title(first, second) or _unique_title(second, first):
         return "unique_title"
     if _cut_in_compound(first, second) or _cut_in_compound(second, first):
+        return ""
+    if _same_land(first, second) or _same_land(second, first):
+        return "same_title"
+    if _other_land(first, second) or _other_land(second, first):
         return ""
     titled = _is_title(first.tail) and _is_title(second.tail)
     # In a family of one name the middle names and the ordinal tell father from son: where only
@@ -133,6 +143,26 @@ def _unique_title(bare: Name, full: Name) -> bool:
         and _is_title(bare.head)
         and next(occurrences(bare.head, full.tail), None) is not None
     )
+
+
+def _same_land(plainly: Name, titled: Name) -> bool:
+    """Mahaut of Artois is Mahaut, Countess of Artois."""
+    if "of" not in plainly.head or not _is_title(titled.tail):
+        return False
+    of = plainly.head.index("of")
+    return plainly.head[:of] == titled.head and plainly.head[of:] == titled.tail[-_land(plainly) :]
+
+
+def _other_land(plainly: Name, titled: Name) -> bool:
+    """Frederick II of Prussia is not Frederick II, Holy Roman Emperor."""
+    if "of" not in plainly.head or _is_title(plainly.tail) or not _is_title(titled.tail):
+        return False
+    of = plainly.head.index("of")
+    return plainly.head[:of] == titled.head and not set(plainly.head[of + 1 :]) & set(titled.tail)
+
+
+def _land(name: Name) -> int:
+    return len(name.head) - name.head.index("of")
 
 
 def _cut_in_compound(short: Name, long: Name) -> bool:
@@ -214,7 +244,7 @@ def tails_conflict(first: Name, second: Name) -> bool:
         return not (set(one) & set(other)) - TITLE_WORDS
     if any(_is_title(tail) for tail in (one, other)):
         return False
-    return not set(one) & set(other) and len(first.head) < 3
+    return not set(one) & set(other)
 
 
 def _has_ordinal(words: Words) -> bool:
@@ -269,7 +299,10 @@ def _is_single(said: Text, first: int, last: int) -> bool:
 
 def _extends(following: Words, first: int, last: int) -> bool:
     head = following[0]
-    if head in HEADS or head in ("junior", "senior") or _ORDINAL.fullmatch(head):
+    if head in HEADS - LEGAL_FORMS or head in ("junior", "senior") or _ORDINAL.fullmatch(head):
+        return True
+    # The sequel: Toy Story 3 is not Toy Story. A year only dates a work.
+    if head.isdigit() and len(head) < 4:
         return True
     second = following[1] if len(following) > 1 else ""
     if second in HEADS and head not in COMMON:

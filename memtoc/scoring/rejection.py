@@ -15,7 +15,6 @@ from memtoc.scoring.text import Text, occurrences
 _REACH = 240
 
 _ASIDE = re.compile(r"^\s*\([^()]{1,60}\)")
-_COMMA = re.compile(r",\s")
 
 # "not sure" and the like are hedges: they turn nothing down.
 _SURE = (
@@ -25,9 +24,16 @@ _SURE = (
 _NOT = rf"(?:\b(?:not|never|cannot)|n't)\b{_SURE}"
 _NEGATIVE = re.compile(_NOT)
 _NEGATED_BEFORE = re.compile(
-    rf"{_NOT}|\b(?:nor|neither|rather than|instead of|other than|opposed to|contrary to|unlike"
-    r"|except|excluding|without|unable to|fails? to|failed to|impossible to"
+    rf"{_NOT}|\b(?:nor|neither|unable to|fails? to|failed to|impossible to"
     r"|no (?:information|records?|mention|evidence|indication|data|details?|reference))\b"
+    r"|\b(?:rather than|instead of|other than|opposed to|contrary to|unlike|except|excluding"
+    r"|without)\b(?:\s\S+){0,5}?\s?$"
+)
+# Behind these a clause starts afresh: "I cannot call the tool, so I will answer X".
+_AFRESH = re.compile(
+    r",\s|\b(?:so|therefore|hence|thus|then)\b"
+    r"|\band (?=(?:i|it|the|he|she|we|they|returned|gave|gives|says|only)\b)"
+    r"|\bi (?=(?:will|would|can|believe|think|recall|guess|say|answer)\b)"
 )
 _NOT_RIGHT = (
     r"(?:incorrect|wrong|inaccurate|false|mistaken|erroneous|an error|a mistake|untrue|invalid"
@@ -48,6 +54,12 @@ _WRONG_AFTER = re.compile(
 _REPORT = re.compile(
     r"\b(?:tool|returns?|returned|output|result|response|lookup|search|database|sources?|passage"
     r"|document|api|cached|retrieved|information provided|provided information)\b"
+)
+_CONCLUDED = re.compile(r"\b(?:so|therefore|thus|hence)\b[^,.;]*$")
+_CONFLICT = re.compile(r"\b(?:conflict|contradict|disagree|discrepan|inconsisten|differ|mismatch)")
+_ADVERSATIVE = re.compile(r"\W*(?:but|however|yet|nevertheless)\b")
+_GIVES_WAY = re.compile(
+    r"\b(?:would|memory|recall|remember|thought|knowledge|believed|recollection|initially)\b"
 )
 _MENTION = re.compile(
     r"\b(?:mentions?|mentioned|returns?|returned|lists?|listed|refers?|states?|stated|provides?"
@@ -78,13 +90,15 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     before = said.shown[max(clauses[own][0], start - _REACH) : start]
     # What is said of "The Prestige (film)" is said of "The Prestige".
     behind = _ASIDE.sub("", said.shown[end : end + _REACH], count=1)
-    if _NEGATED_BEFORE.search(_COMMA.split(before)[-1]):
+    if _NEGATED_BEFORE.search(_AFRESH.split(before)[-1]):
         return "negated"
     if _WRONG_AFTER.match(behind):
         return "called_wrong"
     if not _NEGATIVE.search(question.lower()) and _DENIED_AFTER.match(behind):
         return "denied"
-    if _only_reported(said, clauses, own, said.words[first:last], question):
+    if not _CONCLUDED.search(before) and _only_reported(
+        said, clauses, own, said.words[first:last], question
+    ):
         return "only_reported"
     if _only_mentioned(said, clauses, own, before):
         return "only_mentioned"
@@ -103,9 +117,15 @@ def _only_reported(
     if not _REPORT.search(said.shown, *clauses[own]):
         return False
     opening = said.shown[max(0, clauses[own][0] - 1)]
-    concessive = opens_with_contrast(said.shown, clauses[own]) or opening == "("
+    text = said.shown[slice(*clauses[own])]
+    turned = opening == "(" or bool(_CONFLICT.search(text))
+    turned |= opens_with_contrast(said.shown, clauses[own])
+    adversative = bool(_ADVERSATIVE.match(text))
     for i, clause in enumerate(clauses):
-        contrasted = concessive or (i > own and opens_with_contrast(said.shown, clause))
+        # "I would have said X, but the tool returned Y" gives way to Y.
+        if adversative and _GIVES_WAY.search(said.shown, *clause):
+            continue
+        contrasted = turned or (i > own and opens_with_contrast(said.shown, clause))
         if i != own and contrasted and _gives_another(said.shown[slice(*clause)], words, question):
             return True
     return False
