@@ -1,12 +1,222 @@
-"""Where a run's settings and figures are also shown; the files on disk stay the truth."""
+"""Where a run's settings and figures are also shown; the files on disk stay the truth.
 
-from dataclasses import dataclass
-from typing import Literal
+One W&B run for each arm, offline unless the config says online: nothing leaves the machine, no
+login is asked for. ``wandb sync`` sends offline runs later.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from harness.errors import UserError
+from harness.files import disk_errors, write_json
+
+MOST_SAMPLES = 200  # W&B's tables are slow beyond
+# Of the variables that W&B reads, these say who we are and where it is; all others say what a run
+# is, and may be left over from another library (the Trainer of transformers sets some).
+KEPT = ("WANDB_API_KEY", "WANDB_BASE_URL", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_CREDENTIALS_FILE")
 
 
 @dataclass(frozen=True)
-class TrackerSpec:
-    """``none``: nothing leaves the run folder."""
+class NoTracker:
+    """Nothing but the run folder."""
 
     name: str
     kind: Literal["none"]
+
+
+@dataclass(frozen=True)
+class WandbTracker:
+    """W&B. ``group`` is the sweep's name where there is a sweep and nothing else is given."""
+
+    name: str
+    kind: Literal["wandb"]
+    mode: Literal["offline", "online"]
+    project: str
+    entity: str | None
+    group: str | None
+    tags: tuple[str, ...]
+
+
+TrackerSpec = Annotated[NoTracker | WandbTracker, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """What is known of a run before it starts; ``id`` is the same for the same run again.
+
+    ``folder`` is where its own files will be, ``root`` where the tracker puts its own.
+    """
+
+    id: str
+    name: str
+    job_type: str
+    config: Mapping[str, Any]
+    folder: Path
+    root: Path
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a finished run shows: scalars, a sample of its rows, and the files of its artifact."""
+
+    scalars: Mapping[str, float]
+    sample: Sequence[Mapping[str, Any]]
+    files: Sequence[Path]
+
+
+Log = Callable[[Findings], None]
+
+
+@contextmanager
+def tracked(spec: NoTracker | WandbTracker, run: TrackedRun) -> Iterator[Log]:
+    """Opens the run with the tracker and closes it whatever happens inside.
+
+    A run that was finished and shown before is not shown again.
+    """
+    if isinstance(spec, NoTracker) or _was_shown(spec, run):
+        yield _ignore
+        return
+    with disk_errors(run.root):
+        (run.root / "wandb").mkdir(parents=True, exist_ok=True)
+    with _environment(run.root):
+        shown = _open(spec, run)
+        try:
+            yield lambda findings: _log(shown, run, findings)
+        except BaseException as error:
+            shown.finish(exit_code=130 if isinstance(error, KeyboardInterrupt) else 1)
+            raise
+        shown.finish(exit_code=0)
+        _remember(spec, run)
+
+
+def _ignore(_: Findings) -> None:
+    pass
+
+
+def _marker(run: TrackedRun) -> Path:
+    return run.folder / "tracked.json"
+
+
+def _was_shown(spec: WandbTracker, run: TrackedRun) -> bool:
+    if not (run.folder / "DONE").exists():
+        return False
+    try:
+        before = json.loads(_marker(run).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(before == _address(spec))
+
+
+def _remember(spec: WandbTracker, run: TrackedRun) -> None:
+    if (run.folder / "DONE").exists():
+        write_json(_marker(run), _address(spec))
+
+
+def _address(spec: WandbTracker) -> dict[str, Any]:
+    return {key: asdict(spec)[key] for key in ("kind", "mode", "project", "entity")}
+
+
+@contextmanager
+def _environment(root: Path) -> Iterator[None]:
+    """W&B's variables without leftovers, and its files under ``root``; put back afterwards.
+
+    An agent of a W&B sweep names the run through them: then they stay.
+    """
+    before = {name: value for name, value in os.environ.items() if name.startswith("WANDB_")}
+    if not _of_an_agent():
+        for name in before:
+            if name not in KEPT:
+                del os.environ[name]
+    for name in ("CACHE", "DATA"):
+        os.environ[f"WANDB_{name}_DIR"] = str((root / "wandb" / name.lower()).resolve())
+    try:
+        yield
+    finally:
+        for name in [name for name in os.environ if name.startswith("WANDB_")]:
+            del os.environ[name]
+        os.environ.update(before)
+
+
+def _of_an_agent() -> bool:
+    return "WANDB_SWEEP_ID" in os.environ
+
+
+def _open(spec: WandbTracker, run: TrackedRun) -> Any:
+    import wandb
+
+    if spec.mode == "online" and not (os.environ.get("WANDB_API_KEY") or wandb.api.api_key):
+        raise UserError(
+            "tracker.mode=online needs a key of W&B: run wandb login once, or leave it offline"
+        )
+    try:
+        return _init(spec, run, spec.mode)
+    except (wandb.errors.Error, OSError) as error:
+        if spec.mode == "offline":
+            raise UserError(f"W&B does not start ({error}): set tracker=none") from error
+        reason = str(error).splitlines()[0]
+        _note(f"W&B cannot be reached ({reason}): written offline")
+        return _init(spec, run, "offline")
+
+
+def _init(spec: WandbTracker, run: TrackedRun, mode: Literal["offline", "online"]) -> Any:
+    import wandb
+
+    settings = wandb.Settings(
+        root_dir=str(run.root),
+        silent=True,
+        console="off",
+        disable_code=True,
+        reinit="finish_previous",
+    )
+    named: dict[str, Any] = {}
+    if not _of_an_agent():
+        named = {"project": spec.project, "entity": spec.entity, "id": run.id}
+        named["resume"] = "allow" if mode == "online" else None
+    return wandb.init(
+        mode=mode,
+        name=run.name,
+        group=spec.group,
+        job_type=run.job_type,
+        tags=spec.tags,
+        config=dict(run.config),
+        settings=settings,
+        **named,
+    )
+
+
+def _note(line: str) -> None:
+    print(f"note: {line}", file=sys.stderr)  # noqa: T201
+
+
+def _log(shown: Any, run: TrackedRun, findings: Findings) -> None:
+    """A trouble of W&B's is a note: the run's own files are complete by now."""
+    import wandb
+
+    try:
+        _show(shown, run, findings)
+    except (wandb.errors.Error, OSError, ValueError) as error:
+        _note(f"W&B does not take the results ({error}): they are in {run.folder}")
+
+
+def _show(shown: Any, run: TrackedRun, findings: Findings) -> None:
+    import wandb
+
+    shown.log(dict(findings.scalars))
+    rows = list(findings.sample)[:MOST_SAMPLES]
+    if rows:
+        columns = list(rows[0])
+        data = [[row.get(column) for column in columns] for row in rows]
+        shown.log({"sample": wandb.Table(columns=columns, data=data)})
+    artifact = wandb.Artifact(re.sub(r"[^\w.-]", "_", run.name)[:120], type=run.job_type)
+    for path in findings.files:
+        artifact.add_file(str(path))
+    shown.log_artifact(artifact)

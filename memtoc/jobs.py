@@ -1,18 +1,24 @@
 """An arm as a job of its own or of a sweep: from a plan to an outcome."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from harness.errors import UserError
+from harness.folders import RunFolder
 from harness.outcomes import Outcome, Plan
+from harness.seeds import generator
+from harness.tracking import MOST_SAMPLES, Findings, TrackedRun, tracked
 from memtoc.arm import Arm, prepare
 from memtoc.dry_run import dry_run
 from memtoc.evaluation import ArmResult, evaluate
-from memtoc.settings import Report, arm_settings
+from memtoc.questions import read_jsonl
+from memtoc.settings import ArmSettings, Report, arm_settings
 from memtoc.tables import show
 
+FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", "generations.jsonl")
 # The main columns of a sweep's table: metric and definition, as in memtoc.metrics.RATES.
 MAIN = {
     "retention": ("retention", "ours"),
@@ -37,8 +43,16 @@ def run_arm(plan: Plan) -> Outcome:
         dry_run(arm, console)
         return Outcome("dry run", name=arm.name)
     loads = arm.backend.loads
-    result = evaluate(arm)
+    with tracked(arm.settings.tracker, _tracked_run(arm)) as log:
+        result = evaluate(arm)
+        log(findings(result, arm.settings))
     return outcome_of(arm, result, arm.backend.loads - loads, console)
+
+
+def _tracked_run(arm: Arm) -> TrackedRun:
+    root = Path(arm.settings.paths.runs)
+    config = {**arm.config, "digests": arm.digests}
+    return TrackedRun(arm.fingerprint[:16], arm.name, "evaluate", config, root / arm.name, root)
 
 
 def outcome_of(arm: Arm, result: ArmResult, loads: int, console: Console) -> Outcome:
@@ -63,3 +77,38 @@ def figures(metrics: Mapping[str, Any], report: Report) -> dict[str, str]:
 def _figure(rate: Mapping[str, Any]) -> str:
     value = "-" if rate["value"] is None else f"{100 * rate['value']:.1f}"
     return f"{value} ({rate['denominator']})"
+
+
+def findings(result: ArmResult, settings: ArmSettings) -> Findings:
+    """What a tracker shows: every rate under both matchers, row counts, rows, the arm's files."""
+    scalars = {f"rows/{status}": float(n) for status, n in result.metrics["status"].items()}
+    for matcher, measured in result.metrics["matchers"].items():
+        for rate in measured["rates"]:
+            if rate["value"] is not None:
+                scalars[f"{matcher}/{rate['metric']} ({rate['definition']})"] = rate["value"]
+    files = [result.folder / name for name in FILES]
+    return Findings(scalars, _sample(result.folder, settings), files)
+
+
+def _sample(folder: Path, settings: ArmSettings) -> list[dict[str, Any]]:
+    """Some scored rows with their replies, drawn over all questions and conditions alike."""
+    replies = RunFolder(folder).generations()
+    texts = {(row["id"], row["condition"]): row["text"] for row in replies}
+    rows = [row for _, row in read_jsonl(folder / "episodes.jsonl")]
+    drawn = sorted(
+        rows,
+        key=lambda row: generator(
+            settings.seed, "sample", f"{row['id']} {row['condition']}"
+        ).random(),
+    )
+    return [
+        {
+            "id": row["id"],
+            "condition": row["condition"],
+            "status": row["status"],
+            "cell": row["scores"][settings.report.matcher]["cell"],
+            "outcome": row["scores"][settings.report.matcher]["outcome"],
+            "reply": texts.get((row["id"], row["condition"]), ""),
+        }
+        for row in drawn[:MOST_SAMPLES]
+    ]
