@@ -18,12 +18,18 @@ COSMETIC = (
     "model.terms",
     "benchmark.path",
     "benchmark.limit",  # reaches the run through `limit`
+    "taubench.path",
+    "taubench.recording",
+    "pool",
 )
+# These are cosmetic under a role's name too (planner.engine.device).
+OF_A_ROLE = ("engine.device", "model.path", "model.requirement", "model.terms")
 
 
 def is_cosmetic(key: str) -> bool:
     """Whether a dotted key stands on the cosmetic list."""
-    return any(key == name or key.startswith(f"{name}.") for name in COSMETIC)
+    named = any(key == name or key.startswith(f"{name}.") for name in COSMETIC)
+    return named or key.endswith(tuple(f".{name}" for name in OF_A_ROLE))
 
 
 def leaves(container: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

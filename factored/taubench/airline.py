@@ -380,4 +380,14 @@ AIRLINE = Domain(
         update_reservation_flights,
         update_reservation_passengers,
     ),
+    writes=frozenset(
+        {
+            "book_reservation",
+            "cancel_reservation",
+            "send_certificate",
+            "update_reservation_baggages",
+            "update_reservation_flights",
+            "update_reservation_passengers",
+        }
+    ),
 )

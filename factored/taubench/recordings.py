@@ -40,9 +40,14 @@ class RecordedStep:
 
 @dataclass(frozen=True)
 class Recording:
-    """One recorded dialogue. ``ended`` is False at the step limit, None where it is not known."""
+    """One recorded dialogue. ``ended`` is False at the step limit, None where it is not known.
+
+    ``task_id`` and ``trial`` are None where the record does not say them.
+    """
 
     where: str
+    task_id: int | None
+    trial: int | None
     task: Task
     opening: str
     steps: tuple[RecordedStep, ...]
@@ -101,6 +106,8 @@ def _recording(record: Mapping[str, Any], where: str, index: int) -> Recording:
     reward, reward_info = record.get("reward"), info.get("reward_info")
     return Recording(
         where=f"record {index} (task {record.get('task_id')}, trial {record.get('trial')})",
+        task_id=_whole(record.get("task_id")),
+        trial=_whole(record.get("trial")),
         task=Task.from_row(info["task"], where),
         opening=next((_text(m) for m in messages if m["role"] == "user"), ""),
         steps=_steps(messages),
@@ -108,6 +115,10 @@ def _recording(record: Mapping[str, Any], where: str, index: int) -> Recording:
         reward=float(reward) if isinstance(reward, int | float) else None,
         reward_info=reward_info if isinstance(reward_info, dict) else {},
     )
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _steps(messages: Sequence[Mapping[str, Any]]) -> tuple[RecordedStep, ...]:

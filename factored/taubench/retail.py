@@ -334,4 +334,15 @@ RETAIL = Domain(
         think,
         transfer_to_human_agents,
     ),
+    writes=frozenset(
+        {
+            "cancel_pending_order",
+            "exchange_delivered_order_items",
+            "modify_pending_order_address",
+            "modify_pending_order_items",
+            "modify_pending_order_payment",
+            "modify_user_address",
+            "return_delivered_order_items",
+        }
+    ),
 )

@@ -132,14 +132,15 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain's name, its tables (one JSON file each), its tools, and those that end a dialogue.
+    """A domain's name, its tables (one JSON file each) and its tools.
 
-    Example: ``Domain("retail", ("orders", "products", "users"), RETAIL_TOOLS)``.
+    ``writes`` names the tools that change data, ``terminating`` those that end a dialogue.
     """
 
     name: str
     tables: tuple[str, ...]
     tools: tuple[Tool, ...]
+    writes: frozenset[str]
     terminating: frozenset[str] = frozenset({"transfer_to_human_agents"})
 
     def tool(self, name: str) -> Tool | None:

@@ -13,11 +13,13 @@ class User(Protocol):
     """What an environment asks of a simulator.
 
     A simulator on a model fills this in; it takes a reasoning model's thoughts out of a line before
-    it says it, since a STOP in a thought is not meant. ``cost`` is summed over all its model calls
-    since ``reset``, in US dollars.
+    it says it, since a STOP in a thought is not meant.
     """
 
-    cost: float
+    @property
+    def cost(self) -> float:
+        """US dollars for all its model calls since ``reset``."""
+        ...
 
     def reset(self, instruction: str) -> str:
         """Begin a dialogue with this instruction; give the opening line."""

@@ -1,0 +1,181 @@
+"""A TauBench arm made ready to run: settings, tasks, scripts, and the models of its roles."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from factored.scripts import Script, Scripts, domain_scripts, recorded_scripts
+from factored.settings import DomainSpec, TauBenchSettings
+from factored.taubench.environment import LoadedDomain
+from factored.taubench.loading import data_folder, load_domain
+from factored.taubench.tasks import Action, Task
+from harness.environment import environment
+from harness.errors import UserError, one_of
+from harness.fingerprint import fingerprint
+from harness.generation import Backend
+from harness.hashing import digest_of, digest_of_file
+from harness.models import locate
+
+EMBEDDED = Path(__file__).with_name("taubench") / "data"
+
+
+@dataclass(frozen=True)
+class TauBenchArm:
+    """What a run stands on; ``scripts`` and ``backends`` hold what the settings call for."""
+
+    settings: TauBenchSettings
+    config: Mapping[str, Any]
+    loaded: LoadedDomain
+    tasks: Mapping[int, Task]
+    scripts: Mapping[str, Scripts]
+    backends: Mapping[str, Backend]
+
+    @property
+    def digests(self) -> dict[str, str | None]:
+        """Digests of what the config names: data, recording, weights and engine of each role."""
+        recording = self.settings.taubench.recording
+        found: dict[str, str | None] = {
+            "data": _data_digest(self.loaded, self.tasks),
+            "scripts": digest_of_file(Path(recording)) if recording else None,
+        }
+        for role, backend in self.backends.items():
+            found[f"{role}.weights"] = backend.weights
+            found[f"{role}.engine"] = digest_of(backend.spec.identity())
+        return found
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the arm."""
+        return fingerprint(self.config, self.digests)
+
+    @property
+    def slug(self) -> str:
+        """Domain, agent and who plays it, for people."""
+        settings = self.settings
+        parts = [settings.domain.name, settings.agent.name, self._player("planner")]
+        if settings.tool_agent is not None:
+            parts.append(self._player("tool_agent"))
+        return "-".join(parts)
+
+    def _player(self, role: str) -> str:
+        played = self.settings.played.get(role)
+        return played.model.name if played else str(getattr(self.settings, role).name)
+
+    def script(self, kind: str, task_id: int, trial: int) -> Script:
+        """The script of an episode; raises UserError where there is none."""
+        scripts = self.scripts[kind]
+        if (task_id, trial) not in scripts:
+            raise UserError(
+                f"no {kind} dialogue of task {task_id}, trial {trial}:"
+                " lower trials, or name the tasks in domain.tasks"
+            )
+        return scripts[task_id, trial]
+
+    def facts(self) -> dict[str, Any]:
+        """What a manifest says of the arm's make."""
+        roles = {
+            role: {**backend.spec.identity(), "version": backend.spec.version()}
+            for role, backend in self.backends.items()
+        }
+        return {
+            "digests": self.digests,
+            "engines": roles,
+            "tasks": list(self.tasks),
+            "environment_of": "tau-bench 59a200c6",
+            "seed": self.settings.seed,
+            **environment(),
+        }
+
+
+def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchArm:
+    """Loads the data and finds the checkpoints; no weights are read.
+
+    Raises UserError for data, a recording or a model that cannot be used.
+    """
+    spec = settings.domain
+    folder = EMBEDDED if spec.embedded else data_folder(settings.taubench.path)
+    loaded = load_domain(spec.name, folder, spec.province)
+    arm = TauBenchArm(
+        settings=settings,
+        config=config,
+        loaded=loaded,
+        tasks=chosen_tasks(loaded, spec),
+        scripts=_scripts(settings, folder / spec.name),
+        backends=_backends(settings),
+    )
+    for kind in settings.scripts:
+        for task_id in arm.tasks:
+            for trial in range(settings.trials):
+                arm.script(kind, task_id, trial)
+    return arm
+
+
+def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
+    """The tasks of a split by id, the excluded ones left out."""
+    if spec.split not in loaded.tasks:
+        raise UserError(
+            f"domain.split: {spec.name} has no split '{spec.split}':"
+            f" {one_of(loaded.tasks, spec.split)}"
+        )
+    tasks = loaded.tasks[spec.split]
+    wanted = range(len(tasks)) if spec.tasks is None else spec.tasks
+    for key, ids in (("tasks", wanted), ("exclude", spec.exclude)):
+        _check_ids(ids, len(tasks), key, spec)
+    chosen = {index: tasks[index] for index in wanted if index not in spec.exclude}
+    if not chosen:
+        raise UserError("domain.tasks: no task is left to run")
+    return chosen
+
+
+def _check_ids(ids: Sequence[int], count: int, key: str, spec: DomainSpec) -> None:
+    for index in ids:
+        if not 0 <= index < count:
+            raise UserError(
+                f"domain.{key}: {spec.name} {spec.split} has no task {index}: ids go to {count - 1}"
+            )
+
+
+def _scripts(settings: TauBenchSettings, folder: Path) -> dict[str, Scripts]:
+    found: dict[str, Scripts] = {}
+    if "scripted" in settings.scripts:
+        file = folder / f"scripts_{settings.domain.split}.json"
+        found["scripted"] = domain_scripts(file, settings.trials)
+    if "recorded" in settings.scripts:
+        found["recorded"] = recorded_scripts(
+            Path(str(settings.taubench.recording)), settings.trials
+        )
+    return found
+
+
+def _backends(settings: TauBenchSettings) -> dict[str, Backend]:
+    """One backend a role; roles of the same model on the same engine share it."""
+    found: dict[str, Backend] = {}
+    for role, played in settings.played.items():
+        checkpoint = None
+        if played.engine.reads_weights:
+            checkpoint = locate(played.model, Path(settings.paths.cache))
+        backend = Backend(played.engine, played.model, checkpoint)
+        found[role] = next((known for known in found.values() if known == backend), backend)
+    return found
+
+
+def _data_digest(loaded: LoadedDomain, tasks: Mapping[int, Task]) -> str:
+    """Over the databases, the schemas, the policy, and the tasks that are run."""
+    return digest_of(
+        {
+            "state": loaded.fresh_state().data_hash(),
+            "schemas": list(loaded.schemas),
+            "policy": loaded.policy,
+            "tasks": {str(index): task.as_row() for index, task in tasks.items()},
+        }
+    )
+
+
+def recorded_hash(loaded: LoadedDomain, actions: Sequence[Action]) -> str:
+    """The hash of the data after a script's calls."""
+    db = loaded.fresh_state()
+    for action in actions:
+        if loaded.domain.tool(action.name):
+            loaded.run(db, action)
+    return db.data_hash()

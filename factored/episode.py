@@ -1,0 +1,262 @@
+"""The one loop that every agent kind goes through: plan, read, write the call, run or punt.
+
+                 user's words, or a tool's answer, or the reason of a punt
+             +-------------------------------------------------------------+
+             v                                                             |
+dialogue -> planner -> message to the user -----------------------> user --+
+             |                                                             |
+             +-> request -> tool agent -> JSON call -> checked -> tool ----+
+                                                         |                 |
+                                                         +-> punt ---------+
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any, Literal, TypeVar
+
+from factored.agents import Ask, Form, Reading, Say, WrittenCall
+from factored.calls import CallChecker, Punt, read_json_call
+from factored.planners import Decision, Planner, ScriptOverError
+from factored.roles import ContextExceededError, InfrastructureError, InterruptedEpisodeError
+from factored.taubench.environment import Environment, Reward, Step, score
+from factored.taubench.tasks import RESPOND, Action, Task
+from factored.taubench.tools import EpisodeCrashError
+from factored.tool_agents import Line, ToolAgent
+from harness.completions import Message
+
+Ended = Literal[
+    "user_stop",  # the user is done
+    "agent_stop",  # a terminating tool ran
+    "max_steps",  # reward 0, as in tau-bench
+    "max_punts",  # the bound where punts cost no step; reward 0
+    "context",  # the dialogue outgrew the planner; reward 0
+    "crash",  # upstream-strict: what tau-bench dies of; reward 0
+    "script_over",  # the script's last decision is taken; scored as it stands
+    "infrastructure",  # an engine, server or user simulator failed; no reward
+    "timeout",  # no reward: how far an episode gets in a time is the machine's doing
+]
+Given = TypeVar("Given")
+INVALID: frozenset[Ended] = frozenset({"infrastructure", "timeout"})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where an episode ends: agent actions, planner calls in all, seconds.
+
+    ``punt_costs_step``: a punt counts as an action. ``upstream_strict``: nothing is punted; a call
+    that is not JSON ends the episode with reward 0, and any other is run as it is.
+    """
+
+    steps: int
+    planner_calls: int
+    seconds: float
+    punt_costs_step: bool
+    upstream_strict: bool
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One decision of the planner and what became of it.
+
+    ``request`` and ``call`` are texts on the way to an action; without ``action`` the turn is a
+    punt. ``source`` of the observation: ``user``, a tool's name, or ``punt``.
+    """
+
+    text: str
+    request: str | None = None
+    call: str | None = None
+    action: Action | None = None
+    punt: Punt | None = None
+    intended: Action | None = None
+    observation: str = ""
+    source: str = ""
+
+    def as_row(self) -> dict[str, Any]:
+        """The turn as it stands in files."""
+        return {
+            "text": self.text,
+            "request": self.request,
+            "call": self.call,
+            "action": self.action.as_row() if self.action else None,
+            "punt": self.punt.as_row() if self.punt else None,
+            "intended": self.intended.as_row() if self.intended else None,
+            "observation": self.observation,
+            "source": self.source,
+        }
+
+
+@dataclass(frozen=True)
+class Agent:
+    """An agent kind with who plays it; ``system`` is the planner's prompt."""
+
+    form: Form
+    planner: Planner
+    tool_agent: ToolAgent | None
+    checker: CallChecker
+    system: str
+
+
+@dataclass
+class Episode:
+    """A dialogue from its opening line to its end."""
+
+    task: Task
+    opening: str = ""
+    turns: list[Turn] = field(default_factory=list)
+    steps: int = 0
+    ended: Ended | None = None
+    reward: Reward | None = None
+    final_hash: str | None = None
+    error: str | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Has it a reward? Infrastructure trouble is no failure of the agent."""
+        return self.ended not in INVALID
+
+
+def run_episode(
+    environment: Environment,
+    task: Task,
+    agent: Agent,
+    limits: Limits,
+    stopping: threading.Event | None = None,
+) -> Episode:
+    """Run one task to its end. Raises InterruptedEpisodeError when ``stopping`` is set."""
+    episode = Episode(task)
+    try:
+        _converse(episode, environment, agent, limits, stopping or threading.Event())
+    except (InterruptedEpisodeError, KeyboardInterrupt):
+        raise
+    except ContextExceededError as error:
+        episode.ended, episode.error = "context", str(error)
+    except ScriptOverError:
+        episode.ended = "script_over"
+        episode.reward = score(environment.loaded, task, environment.db, environment.log)
+    except InfrastructureError as error:
+        episode.ended, episode.error = "infrastructure", str(error)
+    episode.final_hash = environment.db.data_hash()
+    return episode
+
+
+def _converse(
+    episode: Episode,
+    environment: Environment,
+    agent: Agent,
+    limits: Limits,
+    stopping: threading.Event,
+) -> None:
+    deadline = monotonic() + limits.seconds
+    episode.opening = _of_user(lambda: environment.reset(episode.task))
+    messages = [Message("system", agent.system), Message("user", episode.opening)]
+    while episode.ended is None:
+        if stopping.is_set():
+            raise InterruptedEpisodeError
+        episode.ended = _limit(episode, limits, deadline)
+        if episode.ended is not None:
+            return
+        decision = agent.planner.decide(messages)
+        turn = _act(episode, environment, agent, decision, limits.upstream_strict)
+        episode.turns.append(turn)
+        episode.steps += turn.punt is None or limits.punt_costs_step
+        messages.append(Message("assistant", turn.text))
+        messages.append(Message("user", shown(agent.form, turn)))
+
+
+def _limit(episode: Episode, limits: Limits, deadline: float) -> Ended | None:
+    if episode.steps >= limits.steps:
+        return "max_steps"
+    if len(episode.turns) >= limits.planner_calls:
+        return "max_punts"
+    return "timeout" if monotonic() > deadline else None
+
+
+def shown(form: Form, turn: Turn) -> str:
+    """What the planner reads after a turn."""
+    if turn.source == "user":
+        return turn.observation
+    return form.answer(turn.source, turn.observation)
+
+
+def _act(
+    episode: Episode, environment: Environment, agent: Agent, decision: Decision, strict: bool
+) -> Turn:
+    """Turn the planner's text into an action and run it, or punt."""
+    reading = agent.form.read(decision.text)
+    request = reading.request if isinstance(reading, Ask) else None
+    if isinstance(reading, Ask):
+        reading = _written(agent, reading.request, dialogue_lines(episode))
+    call = reading.text if isinstance(reading, WrittenCall) else None
+    outcome = _outcome(agent, reading, strict)
+    turn = Turn(decision.text, request, call, intended=decision.intended)
+    if isinstance(outcome, Action):
+        return _step(episode, environment, turn, outcome, strict)
+    if strict:
+        episode.ended, episode.error = "crash", outcome.reason
+    observation = f"Error: {outcome.reason}"
+    return replace(turn, punt=outcome, observation=observation, source="punt")
+
+
+def _written(agent: Agent, request: str, dialogue: Sequence[Line]) -> WrittenCall | Punt:
+    assert agent.tool_agent is not None, "a request in words needs a tool agent"
+    text = agent.tool_agent.write(request, dialogue)
+    return WrittenCall(text) if isinstance(text, str) else text
+
+
+def _outcome(agent: Agent, reading: Reading, strict: bool) -> Action | Punt:
+    if isinstance(reading, Say):
+        return Action(RESPOND, {"content": reading.text})
+    if not isinstance(reading, WrittenCall):
+        assert isinstance(reading, Punt)
+        return reading
+    if not strict:
+        return agent.checker.read(reading.text)
+    action = read_json_call(reading.text)
+    said = agent.form.unreadable(reading.text) if isinstance(action, Punt) else None
+    return Action(RESPOND, {"content": said.text}) if said else action
+
+
+def _step(
+    episode: Episode, environment: Environment, turn: Turn, action: Action, strict: bool
+) -> Turn:
+    step, problem = _try_step(environment, action)
+    if step is None:
+        if strict:
+            episode.ended, episode.error = "crash", problem
+        return replace(turn, action=action, observation=f"Error: {problem}", source=action.name)
+    if step.done:
+        episode.ended = "user_stop" if step.source == "user" else "agent_stop"
+        episode.reward = step.reward
+    return replace(turn, action=action, observation=step.observation, source=step.source)
+
+
+def _try_step(environment: Environment, action: Action) -> tuple[Step | None, str]:
+    """The step, or None and why the environment has no answer."""
+    try:
+        if action.name == RESPOND:
+            return _of_user(lambda: environment.step(action)), ""
+        return environment.step(action), ""
+    except EpisodeCrashError as error:
+        return None, str(error)
+
+
+def _of_user(ask: Callable[[], Given]) -> Given:
+    """What the user simulator gives; any failure of it is infrastructure trouble."""
+    try:
+        return ask()
+    except (EpisodeCrashError, InfrastructureError, InterruptedEpisodeError):
+        raise
+    except Exception as error:
+        raise InfrastructureError(f"user: {type(error).__name__}: {error}") from error
+
+
+def dialogue_lines(episode: Episode) -> list[Line]:
+    """The dialogue so far as a tool agent reads it: who spoke, and what."""
+    lines: list[Line] = [("User", episode.opening)]
+    for turn in episode.turns:
+        lines.append(("Assistant", turn.request or turn.text))
+        speaker = {"user": "User", "punt": "Error"}.get(turn.source, f"Tool {turn.source}")
+        lines.append((speaker, turn.observation))
+    return lines

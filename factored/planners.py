@@ -1,0 +1,76 @@
+"""Planners: who decides what is said and which tool is asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from factored.agents import Form
+from factored.roles import Played, Role
+from factored.taubench.tasks import Action
+from harness.completions import Message
+
+
+class ScriptOverError(Exception):
+    """A script holds no further decision."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A planner's text; ``intended`` is the action it stands for, where that is known."""
+
+    text: str
+    intended: Action | None = None
+
+
+class Planner(Protocol):
+    """What the loop asks of a planner."""
+
+    def decide(self, messages: Sequence[Message]) -> Decision:
+        """The next text, given the dialogue so far."""
+        ...
+
+
+@dataclass(frozen=True)
+class ModelPlannerSpec(Played):
+    """A large model, in context."""
+
+    name: str
+    kind: Literal["llm"]
+
+
+@dataclass(frozen=True)
+class ScriptSpec:
+    """Decisions (or user lines) written down beforehand, whatever happens.
+
+    ``scripted``: those that come with the domain; ``recorded``: those of a result file, by task
+    and trial. Open loop: an action that is lost on its way consumes its decision.
+    """
+
+    name: str
+    kind: Literal["scripted", "recorded"]
+
+
+@dataclass(frozen=True)
+class ModelPlanner:
+    """Asks the model."""
+
+    role: Role
+
+    def decide(self, messages: Sequence[Message]) -> Decision:
+        """The model's text."""
+        return Decision(self.role.reply(messages))
+
+
+class ScriptPlanner:
+    """Takes one action of the script after another, each in the words of the agent kind."""
+
+    def __init__(self, form: Form, actions: Sequence[Action]) -> None:
+        self._form = form
+        self._actions = iter(actions)
+
+    def decide(self, messages: Sequence[Message]) -> Decision:  # noqa: ARG002
+        """The next decision; raises ScriptOverError after the last."""
+        action = next(self._actions, None)
+        if action is None:
+            raise ScriptOverError
+        return Decision(self._form.write(action), action)

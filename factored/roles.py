@@ -1,0 +1,150 @@
+"""A role that a model plays: planner, tool agent or user, each on its own engine and decoding."""
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from time import monotonic
+from typing import Any
+
+from harness.completions import Completion, Decoding, Message, Request, failed
+from harness.engines import EngineSpec
+from harness.errors import UserError
+from harness.models import ModelSpec
+from harness.seeds import generator
+from harness.shared_backend import SharedBackend
+
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+# What engines and servers say of a prompt that is longer than the model reads.
+_TOO_LONG = ("exceeds the context", "context_length_exceeded", "maximum context length")
+
+
+class InfrastructureError(Exception):
+    """An engine or server failed for good: the episode has no result, and is no failure."""
+
+
+class ContextExceededError(Exception):
+    """The dialogue has grown longer than the role's model can read."""
+
+
+class InterruptedEpisodeError(Exception):
+    """The run is being stopped."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    prompt: float
+    completion: float
+
+
+@dataclass(frozen=True)
+class Played:
+    """The model that plays a role."""
+
+    model: ModelSpec
+    engine: EngineSpec
+    decoding: Decoding
+    price: Price
+
+
+@dataclass
+class Usage:
+    """What a role has cost in one episode.
+
+    ``truncated`` counts replies cut at their length, ``shortened`` dialogues of which the role was
+    shown a part, ``retries`` calls that failed and were made again.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    truncated: int = 0
+    shortened: int = 0
+    retries: int = 0
+    cost: float = 0.0
+
+    def as_row(self) -> dict[str, Any]:
+        """The counts as they stand in files."""
+        return {**asdict(self), "seconds": round(self.seconds, 3), "cost": round(self.cost, 6)}
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How often a failed call is made again, and the pause before the first time, doubled since."""
+
+    times: int
+    pause_s: float
+    stopping: threading.Event
+
+    def wait(self, attempt: int) -> None:
+        """The pause before an attempt (1, 2, ...); raises InterruptedEpisodeError when stopped."""
+        if self.stopping.wait(self.pause_s * 2 ** (attempt - 1)):
+            raise InterruptedEpisodeError
+
+
+@dataclass
+class Role:
+    """One model in one episode; ``usage`` grows with every reply."""
+
+    name: str
+    played: Played
+    backend: SharedBackend
+    retries: Retries
+    seed: int
+    key: str
+    usage: Usage
+
+    def reply(self, messages: Sequence[Message]) -> str:
+        """The model's text, without its thoughts.
+
+        Raises InfrastructureError after the last attempt, ContextExceededError at once.
+        """
+        request = Request(tuple(messages), self.played.decoding, seed=self._seed())
+        for attempt in range(self.retries.times + 1):
+            if attempt:
+                self.usage.retries += 1
+                self.retries.wait(attempt)
+            completion = self._complete(request)
+            if completion.finish != "error":
+                return self._text(completion)
+            if any(phrase in (completion.error or "") for phrase in _TOO_LONG):
+                raise ContextExceededError(f"{self.name}: {completion.error}")
+        raise InfrastructureError(f"{self.name}: {completion.error}")
+
+    def _complete(self, request: Request) -> Completion:
+        started = monotonic()
+        try:
+            return self.backend.complete(request)
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - however an engine breaks, the run goes on
+            return failed(f"{type(error).__name__}: {error}")
+        finally:
+            self.usage.seconds += monotonic() - started
+
+    def _text(self, completion: Completion) -> str:
+        usage, price = self.usage, self.played.price
+        usage.calls += 1
+        usage.prompt_tokens += completion.prompt_tokens
+        usage.completion_tokens += completion.completion_tokens
+        usage.truncated += completion.status == "truncated"
+        usage.cost += (
+            price.prompt * completion.prompt_tokens
+            + price.completion * completion.completion_tokens
+        ) / 1e6
+        return without_thoughts(completion.text) if self.played.model.thinking else completion.text
+
+    def _seed(self) -> int:
+        """0 under greedy decoding; else drawn from seed, role, episode and place in it."""
+        if self.played.decoding.temperature == 0:
+            return 0
+        key = f"{self.key}/{self.usage.calls}"
+        return generator(self.seed, self.name, key).getrandbits(31)
+
+
+def without_thoughts(text: str) -> str:
+    """The text without its <think> blocks, closed or not."""
+    return _THOUGHT.sub("", text).strip()

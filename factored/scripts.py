@@ -1,0 +1,73 @@
+"""Decisions and user lines written down beforehand: a domain's own, or those of a recorded run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from factored.taubench.loading import read_json
+from factored.taubench.recordings import Recording, read_recordings
+from factored.taubench.tasks import Action, MalformedActionError
+from harness.errors import UserError
+
+
+@dataclass(frozen=True)
+class Script:
+    """What the user says and what the agent does; the reward, where a run is recorded."""
+
+    user_lines: tuple[str, ...]
+    actions: tuple[Action, ...]
+    reward: float | None = None
+
+
+Scripts = Mapping[tuple[int, int], Script]  # by task and trial
+
+
+def recorded_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
+    """The scripts of a result file, trials 0 to ``trials`` - 1.
+
+    A turn that cannot be read is not there: the recorded run died of it. Raises UserError for a
+    record without task or trial, or one that repeats another.
+    """
+    recordings, _ = read_recordings(path)
+    scripts: dict[tuple[int, int], Script] = {}
+    for recording in recordings:
+        if recording.task_id is None:
+            raise UserError(f"{path}: {recording.where} has no 'task_id'")
+        key = (recording.task_id, recording.trial or 0)
+        if key in scripts:
+            raise UserError(f"{path}: {recording.where} is there twice")
+        if key[1] < trials:
+            scripts[key] = _recorded(recording)
+    return scripts
+
+
+def _recorded(recording: Recording) -> Script:
+    actions = tuple(step.action for step in recording.steps if step.action is not None)
+    return Script(tuple(recording.user_lines), actions, recording.reward)
+
+
+def domain_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
+    """The scripts that come with a domain, one a task, the same for every trial.
+
+    One entry of the file's list: {"user": [line, ...], "actions": [{name, kwargs}, ...]}.
+    Raises UserError that names the entry.
+    """
+    if not path.is_file():
+        raise UserError(f"{path}: no scripts come with this domain: set planner and user")
+    entries = read_json(path)
+    if not isinstance(entries, list):
+        raise UserError(f"{path}: must be a list of scripts")
+    scripts = [_written(entry, f"{path} entry {index}") for index, entry in enumerate(entries)]
+    return {(index, trial): one for index, one in enumerate(scripts) for trial in range(trials)}
+
+
+def _written(entry: Any, where: str) -> Script:
+    try:
+        actions = tuple(Action(action["name"], action["kwargs"]) for action in entry["actions"])
+        lines = tuple(entry["user"])
+    except (KeyError, TypeError, MalformedActionError) as error:
+        raise UserError(f"{where}: needs 'user' and 'actions' ({error!r})") from error
+    if not lines or not all(isinstance(line, str) for line in lines):
+        raise UserError(f"{where}: 'user' must be a list of texts")
+    return Script(lines, actions)

@@ -1,0 +1,135 @@
+"""The settings of a TauBench arm, as frozen dataclasses: one for each config group."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from factored.agents import AgentSpec
+from factored.episode import Limits
+from factored.planners import ModelPlannerSpec, ScriptSpec
+from factored.roles import Played
+from factored.taubench.simulator import HumanSpec, ModelUserSpec
+from factored.tool_agents import ModelToolAgentSpec, OracleSpec
+from harness.errors import UserError
+from harness.settings import parse
+from harness.tracking import TrackerSpec
+
+PlannerSpec = Annotated[ModelPlannerSpec | ScriptSpec, Field(discriminator="kind")]
+ToolAgentSpec = Annotated[ModelToolAgentSpec | OracleSpec, Field(discriminator="kind")]
+UserSpec = Annotated[ModelUserSpec | ScriptSpec | HumanSpec, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True)
+class DomainSpec:
+    """A domain's tasks: ``tasks`` (null: all of the split) without those of ``exclude``.
+
+    ``faulty`` are tasks with known mistakes: they are run, and left out of a second column.
+    ``province``: users' addresses have the key that recordings from before 2025-01-16 hold.
+    """
+
+    name: str
+    split: str
+    embedded: bool
+    province: bool
+    tasks: tuple[int, ...] | None
+    exclude: tuple[int, ...]
+    faulty: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The folder of the data (null: TAUBENCH_PATH), and a result file whose run is replayed."""
+
+    path: str | None
+    recording: str | None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Episodes at a time; how often a failed model call is made again, and after what pause."""
+
+    workers: int
+    retries: int
+    pause_s: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """An arm of which more than this share of episodes met infrastructure trouble fails."""
+
+    max_error_rate: float
+    show: bool
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Folders of the runs, and of everything that can be made again."""
+
+    runs: str
+    cache: str
+
+
+@dataclass(frozen=True)
+class TauBenchSettings:
+    """One arm: everything that gives its result a meaning, and how it is shown."""
+
+    task: Literal["taubench"]
+    domain: DomainSpec
+    agent: AgentSpec
+    planner: PlannerSpec
+    tool_agent: ToolAgentSpec | None
+    user: UserSpec
+    trials: int
+    limits: Limits
+    seed: int
+    taubench: Sources
+    dry_run: bool
+    pool: Pool
+    report: Report
+    tracker: TrackerSpec
+    paths: Paths
+
+    @property
+    def played(self) -> dict[str, Played]:
+        """The roles that a model plays, by name."""
+        roles = {"planner": self.planner, "tool_agent": self.tool_agent, "user": self.user}
+        return {name: role for name, role in roles.items() if isinstance(role, Played)}
+
+    @property
+    def scripts(self) -> set[str]:
+        """Where planner and user take a script from: scripted, recorded, both or neither."""
+        return {role.kind for role in (self.planner, self.user) if isinstance(role, ScriptSpec)}
+
+
+def taubench_settings(container: Mapping[str, Any]) -> TauBenchSettings:
+    """Validates a resolved config; every UserError names the key and a value that would do."""
+    settings = parse(TauBenchSettings, container)
+    for key, value in (("trials", settings.trials), ("pool.workers", settings.pool.workers)):
+        if value < 1:
+            raise UserError(f"{key}={value}: give at least 1")
+    if settings.limits.steps < 1 or settings.limits.planner_calls < settings.limits.steps:
+        raise UserError("limits: steps must be at least 1, planner_calls no fewer than steps")
+    if "recorded" in settings.scripts and settings.taubench.recording is None:
+        raise UserError("taubench.recording has no value: name the result file that is replayed")
+    if settings.user.kind == "human" and settings.pool.workers > 1:
+        raise UserError("user=human: one dialogue at a time: set pool.workers=1")
+    return settings
+
+
+def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The one spelling of a config in which equal arms are equal, and what was left out, in words.
+
+    Only the factored agent has a tool agent; ids of tasks are sorted, each once.
+    """
+    domain = dict(container["domain"])
+    for key in ("tasks", "exclude", "faulty"):
+        if isinstance(domain.get(key), list):
+            domain[key] = sorted(set(domain[key]))
+    notes = []
+    tool_agent = container["tool_agent"]
+    if container["agent"]["kind"] != "factored" and tool_agent is not None:
+        notes.append(f"agent {container['agent']['name']} writes its own calls: no tool agent")
+        tool_agent = None
+    return {**container, "domain": domain, "tool_agent": tool_agent}, notes

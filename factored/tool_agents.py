@@ -1,0 +1,134 @@
+"""Tool agents: from a request in plain English to the text of one JSON call."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from factored.calls import Punt, punt, write_json_call
+from factored.requests import RequestError, parse_request
+from factored.roles import ContextExceededError, Played, Role
+from harness.completions import Message
+
+Line = tuple[str, str]  # who said it, and what: a dialogue as the tool agent reads it
+
+
+class ToolAgent(Protocol):
+    """What the loop asks of a tool agent."""
+
+    def write(self, request: str, dialogue: Sequence[Line]) -> str | Punt:
+        """The text of the call; a punt where the agent has none to give."""
+        ...
+
+
+@dataclass(frozen=True)
+class OracleSpec:
+    """The deterministic parser: bounds the loss that a tool agent causes."""
+
+    name: str
+    kind: Literal["oracle"]
+
+
+@dataclass(frozen=True)
+class ModelToolAgentSpec(Played):
+    """A small model.
+
+    ``context`` is what it reads before the request: nothing, the ``last`` messages, or all of
+    them; the oldest are left out beyond ``max_characters``. Without ``sees_schemas`` the tools
+    have to be in its weights. ``instruction`` holds {tools}, ``tools_as`` says what stands there.
+    """
+
+    name: str
+    kind: Literal["llm"]
+    context: Literal["request", "last", "conversation"]
+    last: int
+    max_characters: int
+    sees_schemas: bool
+    tools_as: Literal["signatures", "schemas"]
+    instruction: str
+    instruction_without_schemas: str
+    request: str
+
+
+class Oracle:
+    """Reads the request's text and nothing else."""
+
+    def write(self, request: str, dialogue: Sequence[Line]) -> str | Punt:  # noqa: ARG002
+        """The call that the request says, or why it says none."""
+        try:
+            return write_json_call(parse_request(request))
+        except RequestError as error:
+            return punt("malformed", f"the request cannot be read ({error})")
+
+
+@dataclass(frozen=True)
+class ModelToolAgent:
+    """The request, and as much of the dialogue as its settings say, put before a model."""
+
+    spec: ModelToolAgentSpec
+    role: Role
+    schemas: Sequence[Mapping[str, Any]]
+
+    def write(self, request: str, dialogue: Sequence[Line]) -> str | Punt:
+        """The model's text as it is."""
+        messages, left_out = tool_agent_messages(self.spec, self.schemas, request, dialogue)
+        self.role.usage.shortened += left_out > 0
+        try:
+            return self.role.reply(messages)
+        except ContextExceededError as error:
+            return punt("malformed", f"the tool agent could not read the request ({error})")
+
+
+def tool_agent_messages(
+    spec: ModelToolAgentSpec,
+    schemas: Sequence[Mapping[str, Any]],
+    request: str,
+    dialogue: Sequence[Line],
+) -> tuple[tuple[Message, ...], int]:
+    """The tool agent's prompt, and how many messages of its context had to be left out."""
+    instruction = spec.instruction_without_schemas
+    if spec.sees_schemas:
+        instruction = spec.instruction.replace("{tools}", tools_text(schemas, spec.tools_as))
+    lines = list(dialogue) if spec.context != "request" else []
+    if spec.context == "last":
+        lines = lines[-spec.last :] if spec.last else []
+    kept = _fitting([f"{who}: {text}" for who, text in lines], spec.max_characters)
+    asked = spec.request.replace("{request}", request)
+    content = "\n".join([*kept, asked]) if kept else asked
+    messages = (Message("system", instruction.strip()), Message("user", content))
+    return messages, len(lines) - len(kept)
+
+
+def _fitting(lines: Sequence[str], room: int) -> list[str]:
+    """The newest lines that fit into this many characters."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return kept[::-1]
+
+
+def tools_text(schemas: Sequence[Mapping[str, Any]], tools_as: str) -> str:
+    """One tool a line: its schema, or its signature, which takes a fifth of the tokens."""
+    if tools_as == "schemas":
+        return "\n".join(json.dumps(schema["function"], ensure_ascii=False) for schema in schemas)
+    return "\n".join(_signature(schema["function"]) for schema in schemas)
+
+
+def _signature(function: Mapping[str, Any]) -> str:
+    properties = function["parameters"].get("properties", {})
+    fields = ", ".join(f"{name}: {_type(schema)}" for name, schema in properties.items())
+    return f"{function['name']}({fields})"
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return "|".join(str(value) for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"[{_type(schema.get('items', {}))}]"
+    if schema.get("type") == "object":
+        fields = schema.get("properties", {}).items()
+        return f"{{{', '.join(f'{name}: {_type(inner)}' for name, inner in fields)}}}"
+    return str(schema.get("type", "any"))
