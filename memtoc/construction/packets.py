@@ -81,11 +81,26 @@ def write_packets(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> l
         shuffled = sorted(rows, key=lambda row: natural_key(row["id"]))
         generator(seed, f"packet {form.name}", annotator).shuffle(shuffled)
         shown = [{name: row.get(name, "") for name in form.shown} for row in shuffled]
-        path = folder / f"{form.name}_{annotator}.xlsx"
-        write_xlsx(path, form.columns, shown, form.choices)
-        write_csv(path.with_suffix(".csv"), form.columns, shown)
-        paths += [path, path.with_suffix(".csv")]
+        paths += _write_both(folder / f"{form.name}_{annotator}", form, shown)
     return paths
+
+
+def _write_both(stem: Path, form: Form, rows: Sequence[Row]) -> list[Path]:
+    """A sheet as xlsx and csv; raises UserError rather than write over what someone filled in."""
+    paths = [stem.with_name(f"{stem.name}{ending}") for ending in (".xlsx", ".csv")]
+    for path in paths:
+        if path.is_file() and _is_filled(path, form):
+            raise UserError(
+                f"{path} has been filled in: move it to {path.parent.parent / 'returned'} first"
+            )
+    write_xlsx(paths[0], form.columns, rows, form.choices)
+    write_csv(paths[1], form.columns, rows)
+    return paths
+
+
+def _is_filled(path: Path, form: Form) -> bool:
+    names = [field.name for field in form.fields]
+    return any(row[name].strip() for _, row in read_sheet(path, form.columns) for name in names)
 
 
 def read_packet(path: Path, form: Form, rows: Sequence[Row]) -> dict[str, Row]:
@@ -216,10 +231,7 @@ def adjudication_rows(form: Form, rows: Sequence[Row], merged: Merge) -> list[Ro
 def write_adjudication(folder: Path, form: Form, rows: Sequence[Row], merged: Merge) -> Path:
     """The adjudication sheet, as xlsx and csv; gives the xlsx."""
     sheet, disputed = adjudication_form(form), adjudication_rows(form, rows, merged)
-    path = folder / f"{sheet.name}.xlsx"
-    write_xlsx(path, sheet.columns, disputed, sheet.choices)
-    write_csv(path.with_suffix(".csv"), sheet.columns, disputed)
-    return path
+    return _write_both(folder / sheet.name, sheet, disputed)[0]
 
 
 def read_adjudication(path: Path, form: Form, rows: Sequence[Row], merged: Merge) -> dict[str, Row]:

@@ -337,7 +337,8 @@ def write_stage(
     report = check(scored, tables.read_distractors(folder), last_year)
     if strict and report.violations:
         raise _stopped(report, "the finished benchmark", folder)
-    stages = tables.recorded(folder)
+    stages, ids = tables.recorded(folder), {question.id for question in done}
+    written = [draft for draft in tables.read_screened(folder) if draft.id in ids]
     notes = {
         "counts": counts_of(done) | {"open": len(still_open)},
         "repairs_applied": apply_repairs,
@@ -345,7 +346,10 @@ def write_stage(
         "stages": stages,
         "inputs": tables.digests(folder, [*_READ, tables.REVIEWED, tables.FOLDS_FILE]),
         "outdated_stages": tables.outdated(folder),
-        "domains": _domains(folder, done),
+        # The source's topics, and the clusters that a bootstrap may draw instead of questions.
+        "domains": _labelled(written, lambda draft: draft.domain),
+        "linked_groups": _labelled(written, lambda draft: draft.linked_group),
+        "duplicate_groups": _labelled(written, lambda draft: draft.duplicate_group),
         "versions": versions(),
     }
     benchmark = Benchmark(stages.get("read", {}).get("name", out.name), tuple(done), notes)
@@ -353,14 +357,13 @@ def write_stage(
     return benchmark
 
 
-def _domains(folder: Path, questions: Sequence[Question]) -> dict[str, list[str]]:
-    """The source's own topic label -> ids of its questions; empty where it has no labels."""
-    written = {question.id for question in questions}
+def _labelled(drafts: Iterable[Draft], label: Callable[[Draft], str]) -> dict[str, list[str]]:
+    """Label -> ids of the questions that bear it; questions without one are left out."""
     found: dict[str, list[str]] = {}
-    for draft in tables.read_screened(folder):
-        if draft.domain and draft.id in written:
-            found.setdefault(draft.domain, []).append(draft.id)
-    return dict(sorted(found.items()))
+    for draft in drafts:
+        if label(draft):
+            found.setdefault(label(draft), []).append(draft.id)
+    return found
 
 
 def _stopped(report: Report, of: str, folder: Path) -> UserError:

@@ -42,6 +42,7 @@ def read_source(folder: Path) -> list[SourceQuestion]:
             aliases = tuple(given.pop("aliases", ()))
             call = ToolCall(tool["schema"], tool["arguments"], tool["source"]) if tool else None
             question = SourceQuestion(**given, aliases=aliases, tool=call)
+            _check_types(question)
         except (TypeError, KeyError) as error:
             raise UserError(f"{where}: not a source question ({error}): mend the row") from error
         if question.id in found:
@@ -50,6 +51,18 @@ def read_source(folder: Path) -> list[SourceQuestion]:
     if not found:
         raise UserError(f"{folder / SOURCE} holds no question: check benchmark.path")
     return list(found.values())
+
+
+def _check_types(question: SourceQuestion) -> None:
+    """Raises TypeError for a field whose value is not of the field's type."""
+    texts = ("chain", "text", "gold", "domain", "name", "kind", "family", "fold", "source")
+    for name in texts:
+        if not isinstance(getattr(question, name), str):
+            raise TypeError(f"{name} must be a text")
+    if not isinstance(question.near, str | None) or not isinstance(question.far, str | None):
+        raise TypeError("near and far must be texts or null")
+    if not isinstance(question.hop, int) or not all(isinstance(a, str) for a in question.aliases):
+        raise TypeError("hop must be a number, aliases a list of texts")
 
 
 def write_screened(folder: Path, drafts: Iterable[Draft]) -> None:
@@ -126,21 +139,31 @@ def read_distractors(folder: Path) -> dict[str, WrongValues]:
     """distractors.jsonl by id; raises UserError, naming file and row, for another shape."""
     path, found = folder / DISTRACTORS, dict[str, WrongValues]()
     for number, row in read_jsonl(path):
-        try:
-            lists = ("alternatives", "gold_aliases", "near_aliases")
-            values = WrongValues(**row | {name: tuple(row.get(name, ())) for name in lists})
-        except TypeError as error:
-            raise UserError(
-                f"{path} row {number}: not a row of wrong values ({error}): mend it"
-            ) from error
-        for name in ("id", "near", "far"):
-            value = getattr(values, name)
-            if not (isinstance(value, str) or (value is None and name != "id")):
-                raise UserError(f"{path} row {number}: field '{name}' must be a text: mend it")
+        values = _wrong_values(row, f"{path} row {number}")
         if values.id in found:
             raise UserError(f"{path} row {number}: id '{values.id}' stands twice: remove one")
         found[values.id] = values
     return found
+
+
+def _wrong_values(row: Mapping[str, Any], where: str) -> WrongValues:
+    lists = ("alternatives", "gold_aliases", "near_aliases")
+    for name in ("id", "branch"):
+        if not isinstance(row.get(name), str):
+            raise UserError(f"{where}: field '{name}' must be a text: mend it")
+    for name in ("near", "far"):
+        if not isinstance(row.get(name), str | None):
+            raise UserError(f"{where}: field '{name}' must be a text or null: mend it")
+    for name in lists:
+        value = row.get(name, [])
+        if not (isinstance(value, list) and all(isinstance(part, str) for part in value)):
+            raise UserError(f"{where}: field '{name}' must be a list of texts: mend it")
+    if not isinstance(row.get("provenance", {}), dict):
+        raise UserError(f"{where}: field 'provenance' must be an object: mend it")
+    try:
+        return WrongValues(**row | {name: tuple(row.get(name, ())) for name in lists})
+    except TypeError as error:
+        raise UserError(f"{where}: not a row of wrong values ({error}): mend it") from error
 
 
 def write_authored(folder: Path, rows: Mapping[str, Row]) -> None:

@@ -179,6 +179,16 @@ def test_a_missing_and_a_doubled_row_are_named(tmp_path):
         read_packet(path, REVIEW, ROWS[:3])
 
 
+def test_a_packet_filled_in_where_it_lies_is_not_written_over(tmp_path):
+    paths = write_packets(tmp_path, REVIEW, ROWS[:2], seed=1)
+    write_packets(tmp_path, REVIEW, ROWS[:3], seed=1)
+    for path in paths[1:3]:
+        fill(path, {}, {"verdict": "pass"})
+        with pytest.raises(UserError, match="has been filled in: move it to"):
+            write_packets(tmp_path, REVIEW, ROWS[:3], seed=1)
+        path.unlink()
+
+
 def test_formula_looking_values_survive_a_packet(tmp_path):
     rows = [{"id": "q1-0", "question": "=1+1 is?", "gold": "+5", "near": "@here"}]
     for path in write_packets(tmp_path, REVIEW, rows, seed=1):

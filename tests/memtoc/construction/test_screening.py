@@ -16,28 +16,40 @@ needs_release = pytest.mark.skipif(
 COMPUTING = {
     "placeholder": ["Who is the father of #1?", "What is the last name of #placeholder?"],
     "starts_with_digit": ["2 and 3 make what?"],
-    "time_difference": ["What is the time difference between Rome and Oslo?", "UTC of Paris?"],
+    "time_difference": [
+        "What time is it in Oslo when it is noon in Rome?",
+        "What is the time difference between Rome and Oslo?",
+        "UTC of Paris?",
+    ],
     "date_arithmetic": [
         "What is the date 3 days after 12 May 1990?",
         "What were the years between the two wars?",
         "How old was she in 1990?",
+        "What is the day after 3 March 1990?",
     ],
     "date_part": [
         "What is the month of 12 May 1990?",
         "Which century does 1567 belong to?",
         "What are the last two digits of 1567?",
+        "What is the year of May 12, 1990?",
+        "What is the month of birth of Ada Lovelace?",
     ],
     "name_part": ["What is the first name of Ada Lovelace?", "What is the surname of Ada King?"],
     "initials": ["What are the initials of Ada Lovelace?"],
-    "counting": ["How many letters are there in Paris?"],
+    "counting": ["How many letters are there in Paris?", "What is the number of vowels in Paris?"],
     "letters_or_words": [
         "What is the last letter of Paris?",
-        "What is the number of vowels in Paris?",
+        "What are the first three letters of Paris?",
+        "Remove all the vowels from Paris",
     ],
     "sorting": ["Sort the letters of Paris", "Put these in alphabetical order: b, a"],
     "reversing": ["What is the reverse of Paris?", "What is Paris spelled backwards?"],
     "capitalising": ["What is the capitalized form of paris?", "What is paris in upper case?"],
-    "encoding": ["What is the ASCII code of A?", "What is 1990 in binary?"],
+    "encoding": [
+        "What is the ASCII code of A?",
+        "What is 1990 in binary?",
+        "Convert 5 km to miles",
+    ],
     "length": ["What is the length of Paris?"],
     "rounding": ["What is 3.7 rounded to an integer?", "Which is the nearest ten to 17?"],
     "arithmetic": [
@@ -74,6 +86,8 @@ def test_every_reason_is_shown_at_work():
         "Which country hosted the games in 1914-1918?",
         "What was the initial venue of the festival?",
         "Who started the #MeToo movement?",
+        "What is the year of birth of Ada Lovelace?",
+        "Who led France in the year of the May Revolution?",
     ],
 )
 def test_a_question_that_recalls_is_kept(text):

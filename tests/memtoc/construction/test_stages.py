@@ -124,6 +124,8 @@ def test_the_written_folder_is_one_that_the_loader_reads(tmp_path):
     assert {"source.jsonl", "screened.csv", "folds.csv"} <= set(manifest["inputs"])
     assert manifest["outdated_stages"] == []
     assert manifest["domains"]["Film"][:2] == ["q0-0", "q0-1"]
+    assert manifest["linked_groups"]["q0-0"] == ["q0-0", "q0-1", "q1-0", "q23-1"]
+    assert manifest["duplicate_groups"]["q17-1"] == ["q17-1", "q19-0"]
     assert manifest["stages"]["read"]["notes"]["tools"]["missing"] == 1
     for question in questions:
         check_call(question.tool, question.id)
@@ -207,10 +209,17 @@ def test_a_draft_added_after_the_distract_stage_asks_for_it_again(tmp_path):
     ("file", "content", "message"),
     [
         ("screened.csv", "id,chain\nq1-0,1\n", r"screened\.csv row 1: column 'hop' is missing"),
-        ("distractors.jsonl", '{"id": "q0-0", "nearr": "x"}\n', "row 1: not a row of wrong values"),
+        ("distractors.jsonl", '{"id": "q0-0", "branch": "x", "nearr": "x"}\n',
+         "row 1: not a row of wrong values"),
         ("distractors.jsonl", '{"id": "q0-0", "near": 3, "far": null, "branch": "x"}\n',
          "row 1: field 'near' must be a text"),
+        ("distractors.jsonl", '{"id": "q0-0", "near": null, "far": null, "branch": "x",'
+         ' "near_aliases": "abc"}\n', "row 1: field 'near_aliases' must be a list"),
+        ("distractors.jsonl", '{"id": "q0-0", "near": null, "far": null, "branch": "x",'
+         ' "provenance": []}\n', "row 1: field 'provenance' must be an object"),
         ("source.jsonl", '{"chain": "1"}\n', "row 1: not a source question"),
+        ("source.jsonl", '{"chain": "1", "hop": 0, "text": 3, "gold": "x"}\n',
+         "row 1: not a source question .text must be a text"),
         ("source.jsonl", "\n", "holds no question"),
         ("authored.csv", "id,near,far\nq0-0,,\n", "row 2: give each id once, with a near value"),
         ("stages.json", "[]", "is damaged"),
