@@ -29,9 +29,6 @@ _CONCLUSION = re.compile(
 )
 _GUESS = re.compile(r"\b(?:possibly|perhaps|maybe|likely|probably|might|may be|could|guess)\b")
 _BASIS = re.compile(r"\b(?:based on|according to|from|given|per)\b[^,;]{0,120},")
-_FAILURE = re.compile(
-    r"\b(?:errors?|fail(?:s|ed|ure)?|unavailable|timed out|timeout|denied|down|offline|issues?)\b"
-)
 _NEGATION = re.compile(r"\b(?:not|never|cannot|nor)\b|n't\b")
 
 
@@ -78,12 +75,12 @@ def _ours(span: str, question: str) -> Abstention:
         return Abstention(False, "truncated")
     if shown.strip(" .*_\"'()[]!") in refusal.BARE:
         return Abstention(True, "bare_refusal")
-    if not _FAILURE.search(shown) and not _may_refuse(shown):
+    if not refusal.NO_VALUE.search(shown) and not _may_refuse(shown):
         return Abstention(False, "answer")
     found = _weigh(_statements(shown), question)
     if found.rule == "nothing_asserted":
-        failed = bool(_FAILURE.search(shown))
-        return Abstention(failed, "failure_report" if failed else "answer")
+        failed = bool(refusal.NO_VALUE.search(shown))
+        return Abstention(failed, "no_value_reported" if failed else "answer")
     return found
 
 
@@ -93,7 +90,7 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
     for at, clause in enumerate(clauses):
         if _refuses(clause, question):
             refused = at
-        elif _answers(clause, question) and not _hangs_on_refusal(clause, at, refused):
+        elif _answers(clause, question) and not _explains(clause, clauses[at - 1], question):
             asserted = at
             if refused < 0:
                 break
@@ -106,9 +103,11 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
     return Abstention(asserted < refused, rule)
 
 
-def _hangs_on_refusal(clause: str, at: int, refused: int) -> bool:
-    """A bracket straight behind a refusal explains it, unless it is a guess."""
-    return clause.startswith("(") and refused == at - 1 and not _GUESS.search(clause)
+def _explains(clause: str, previous: str, question: str) -> bool:
+    """A bracket behind a refusal or a failure explains it, unless it is a guess."""
+    if not clause.startswith("(") or _GUESS.search(clause):
+        return False
+    return bool(refusal.NO_VALUE.search(previous)) or _refuses(previous, question)
 
 
 def _is_echo(shown: str, question: str) -> bool:

@@ -113,16 +113,19 @@ def plain(words: Words) -> Words:
 
 def same_name(first: Name, second: Name) -> str:
     """The rule by which two names are one entity; empty where they are not. Symmetric."""
+    pairs = ((first, second), (second, first))
     if tails_conflict(first, second):
         return ""
-    if _unique_title(first, second) or _unique_title(second, first):
+    if any(_unique_title(*pair) for pair in pairs):
         return "unique_title"
-    if _cut_in_compound(first, second) or _cut_in_compound(second, first):
-        return ""
-    if _same_land(first, second) or _same_land(second, first):
+    if any(_same_land(*pair) for pair in pairs):
         return "same_title"
-    if _other_land(first, second) or _other_land(second, first):
+    if any(_cut_in_compound(*pair) or _other_land(*pair) for pair in pairs):
         return ""
+    return _same_in_any_form(first, second)
+
+
+def _same_in_any_form(first: Name, second: Name) -> str:
     titled = _is_title(first.tail) and _is_title(second.tail)
     # In a family of one name the middle names and the ordinal tell father from son: where only
     # one side gives the ordinal, the other must give all of the name.
@@ -170,7 +173,7 @@ def _cut_in_compound(short: Name, long: Name) -> bool:
     size = len(short.head)
     if size in long.glued and long.head[:size] == short.head:
         return True
-    surname = size < len(long.head) and long.head[-size:] == short.head
+    surname = 1 < size < len(long.head) and long.head[-size:] == short.head
     return surname and all(at in short.glued for at in range(1, size))
 
 

@@ -46,11 +46,15 @@ OURS = re.compile(
     rf"|definitive|matching|necessary|exact))?"
     rf"\s(?:{_FACT})\b(?!\s(?:except|but)\b))"
     r"|\bunavailable\b|\bnot (?:provided|specified|available|mentioned|found|known|given|listed)\b"
-    r"|\b(?:unsure|uncertain)\b|\bno idea\b|\bunanswerable\b"
-    r"|\b(?:decline|refuse) to\b|\bhave to abstain\b|\bi abstain\b|\bwithhold\b"
+    r"|\b(?:unsure|uncertain)(?=\s*(?:$|[.,;:!]|(?:whether|about|of|if|who|what|which"
+    r"|when)\b))|\bno idea\b|\bunanswerable\b"
+    r"|\b(?:decline|refuse) to\b|\bhave to abstain\b|\b(?:i|must|will|should) abstain\b"
+    r"|\bwithhold\b"
+    r"|\b(?:is|are|was|were|remains?) (?:missing|unclear)\b"
     r"|(?:^|[.:;,]\s|\b(?:is|are|was|were|remains?|as|currently|still|be)\s)(?:also |completely )?"
-    r"(?:unknown|undetermined|unspecified|undisclosed|indeterminate|unclear|missing)"
-    r"(?=\s*(?:$|[.,;:!)(-]|(?:to|at|based|due|because|from|as|and|for|since|without|given)\b))"
+    r"[\"']?(?:unknown|undetermined|unspecified|undisclosed|indeterminate)"
+    r"[\"']?(?=\s*(?:$|[.,;:!)(-]|(?:to|at|in|by|based|due|because|from|as|and|for|since"
+    r"|without|given)\b))"
     r"|^\W*(?:i'm |i am )?(?:so |very )?(?:sorry|apologies|afraid)\b|^\W*i apologi[sz]e\b"
 )
 # OURS matches no clause without one of these; they are looked for first, being cheaper.
@@ -72,9 +76,24 @@ BARE = frozenset(
         "no answer", "abstain", "undetermined", "unspecified", "unanswerable", "error", "no data",
         "not found", "i don't know", "i do not know", "idk", "no idea", "nothing", "uncertain",
         "unclear",
-        "unavailable", "insufficient information", "tool error", "no value", "no result",
+        "unavailable", "timeout", "timed out", "access denied", "permission denied",
+        "insufficient information", "tool error", "no value", "no result",
     )
 )  # fmt: skip
+# What a span that asserts nothing says instead: something failed, or more is needed.
+_FAILING = (
+    r"(?:errors?|fail(?:s|ed|ure)?|unavailable|timed out|time-?out|denied|down|offline|issues?"
+    r"|empty|null|nothing|busy|refused)"
+)
+_FAILED = (
+    r"(?:tool|service|server|database|lookup|query|request|call|response|output|result|api|access"
+    r"|permission|return|returned|system|data|information)"
+)
+NO_VALUE = re.compile(
+    rf"\b{_FAILED}\b.{{0,80}}?\b{_FAILING}\b|\b{_FAILING}\b.{{0,80}}?\b{_FAILED}\b"
+    r"|\bplease (?:try|provide|specify|clarify|call|check)\b|\btry again\b"
+    r"|\b(?:need|needs|needed|require[sd]?)\b"
+)
 # Clauses that report a failure, give advice or hedge: they hold words beyond the question's, yet
 # assert no answer.
 NO_ASSERTION = re.compile(
@@ -83,6 +102,7 @@ NO_ASSERTION = re.compile(
     r"|recommend\w*|sources?"
     r"|resources?|more (?:information|context|details)|service|outputs?|results?|responses?"
     r"|information|data|context|mentions?|mentioned|only (?:returned|provided|returns|provides)"
-    r"|requires?|required|confirmation|unfortunately|sorry|afraid|unrelated|irrelevant"
-    r"|nearby|specific|requested|request|query|question|whether|temporar\w+|upstream|internal)\b"
+    r"|requires?|required|confirmation|unfortunately|sorry|afraid|(?:un)?related|(?:ir)?relevant"
+    r"|nearby|specific|requested|request|query|question|whether|temporar\w+|upstream|internal"
+    r"|language model)\b"
 )
