@@ -161,7 +161,7 @@ def _wrong_values(row: Mapping[str, Any], where: str) -> WrongValues:
     if not isinstance(row.get("provenance", {}), dict):
         raise UserError(f"{where}: field 'provenance' must be an object: mend it")
     try:
-        return WrongValues(**row | {name: tuple(row.get(name, ())) for name in lists})
+        return WrongValues(**{**row, **{name: tuple(row.get(name, ())) for name in lists}})
     except TypeError as error:
         raise UserError(f"{where}: not a row of wrong values ({error}): mend it") from error
 
