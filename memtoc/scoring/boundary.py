@@ -16,6 +16,7 @@ from memtoc.scoring.names import (
     is_bare_title,
     name_of,
     other_entity,
+    other_land,
     plain,
     same_name,
     tails_conflict,
@@ -173,6 +174,9 @@ def _other_tail(
 ) -> str:
     """Henry Somerset, 10th Duke of Beaufort is not Henry Somerset, 1st Marquess of Worcester."""
     last = place[1]
+    if said.words[last : last + 1] == ("of",):
+        named = Name(said.words[place[0] : clause_end(said, place[0])], ())
+        return "other_land" if other_land(named, Name(words, tail)) else ""
     if not said.after(last - 1).startswith(","):
         return ""
     end = clause_end(said, place[0])

@@ -120,7 +120,7 @@ def same_name(first: Name, second: Name) -> str:
         return "unique_title"
     if any(_same_land(*pair) for pair in pairs):
         return "same_title"
-    if any(_cut_in_compound(*pair) or _other_land(*pair) for pair in pairs):
+    if any(_cut_in_compound(*pair) or other_land(*pair) for pair in pairs):
         return ""
     return _same_in_any_form(first, second)
 
@@ -156,7 +156,7 @@ def _same_land(plainly: Name, titled: Name) -> bool:
     return plainly.head[:of] == titled.head and plainly.head[of:] == titled.tail[-_land(plainly) :]
 
 
-def _other_land(plainly: Name, titled: Name) -> bool:
+def other_land(plainly: Name, titled: Name) -> bool:
     """Frederick II of Prussia is not Frederick II, Holy Roman Emperor."""
     if "of" not in plainly.head or _is_title(plainly.tail) or not _is_title(titled.tail):
         return False
