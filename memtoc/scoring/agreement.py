@@ -131,6 +131,8 @@ def _table(chosen: list[Comparison]) -> Iterator[str]:
     fields = [field for field in FIELDS if any(c.field == field for c in chosen)]
     yield "  " + " ".join(f"{name:>17}" for name in ("", *fields))
     yield _line("all", chosen, fields)
+    # The answer without a tool is the memory read again: it says nothing about conflicts.
+    yield _line("all but no_tool", [c for c in chosen if c.row["condition"] != "no_tool"], fields)
     conditions = sorted({c.row["condition"] for c in chosen}, key=lambda c: (c == "no_tool", c))
     for condition in conditions:
         yield _line(condition, [c for c in chosen if c.row["condition"] == condition], fields)
@@ -147,7 +149,10 @@ def _outcome(item: Comparison) -> str:
 def _line(name: str, chosen: list[Comparison], fields: list[str]) -> str:
     agree = Counter(c.field for c in chosen if c.agrees)
     total = Counter(c.field for c in chosen)
-    cells = [f"{agree[f]}/{total[f]} {100 * agree[f] / total[f]:5.1f}" for f in fields]
+    cells = [
+        f"{agree[f]}/{total[f]} {100 * agree[f] / total[f]:5.1f}" if total[f] else "-"
+        for f in fields
+    ]
     return "  " + " ".join(f"{cell:>17}" for cell in (name, *cells))
 
 
