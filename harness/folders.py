@@ -137,12 +137,13 @@ def _check_same(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) 
             " move the folder away"
         ) from error
     ours = identity(config)
-    changed = [key for key in sorted({*ours, *theirs}) if ours.get(key) != theirs.get(key)]
+    keys = sorted({*ours, *theirs})
+    changed = [key for key in keys if _shown(ours, key) != _shown(theirs, key)]
     if changed:
         key = changed[0]
         raise UserError(
-            f"{folder.path} holds a run of other settings ({key}: {theirs.get(key)!r} there,"
-            f" {ours.get(key)!r} here{_more(changed)}): move it away or set paths.*"
+            f"{folder.path} holds a run of other settings ({key}: {_shown(theirs, key)} there,"
+            f" {_shown(ours, key)} here{_more(changed)}): move it away or set paths.*"
         )
     manifest = folder.read("manifest.json")
     if not isinstance(manifest, dict) or manifest.get("fingerprint") != fingerprint:
@@ -150,6 +151,10 @@ def _check_same(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) 
             f"{folder.path} holds a run of the same settings on other data or weights: "
             "move it away or set paths.*"
         )
+
+
+def _shown(settings: Mapping[str, Any], key: str) -> str:
+    return repr(settings[key]) if key in settings else "absent"
 
 
 def _more(changed: Sequence[str]) -> str:

@@ -121,9 +121,10 @@ def _kept(rows: Sequence[Row], folder: RunFolder) -> dict[str, Completion]:
     wanted = {row.request.digest for row in rows}
     kept = {}
     for row in folder.generations():
-        if row.get("request") in wanted:
+        digest = str(row.get("request"))
+        if digest in wanted:
             with suppress(ValueError):
-                kept[row["request"]] = from_row(row)
+                kept[digest] = from_row(row)
     return kept
 
 

@@ -40,7 +40,7 @@ class Renderer:
                 add_generation_prompt=True,
                 **self.spec.template,
             )
-        except TemplateError as error:
+        except (TemplateError, TypeError, ValueError) as error:
             raise UserError(
                 f"model '{self.spec.name}': its chat template refuses this conversation ({error}):"
                 " set model.system_role=fold if it has no system role"
@@ -53,7 +53,11 @@ class Renderer:
         # A chat template writes its own special tokens; a second set would be a double BOS.
         ids: list[int] = self.tokenizer.encode(self.text(messages), add_special_tokens=not chat)
         bos = self.tokenizer.bos_token_id
-        assert not (len(ids) > 1 and bos is not None and ids[0] == ids[1] == bos), "double BOS"
+        if bos is not None and ids[:2] == [bos, bos]:
+            raise UserError(
+                f"model '{self.spec.name}': its prompt begins with two {self.tokenizer.bos_token}:"
+                " mend the chat template"
+            )
         return ids
 
     def _turns(self, messages: Sequence[Message]) -> list[dict[str, str]]:

@@ -1,0 +1,198 @@
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+from harness.completions import Message
+from harness.errors import UserError
+from harness.models import ModelSpec
+from harness.rendering import Renderer, audit
+
+BOS, EOS = "<s>", "</s>"
+SPECIAL = ["<unk>", BOS, EOS, "<|im_start|>", "<|im_end|>"]
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+NO_SYSTEM = (
+    "{{ bos_token }}{% for m in messages %}"
+    "{% if m['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    "[{{ m['role'] }}] {{ m['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}[assistant] {% endif %}"
+)
+TALK = (Message("system", "Be brief."), Message("user", "Who wrote it?"))
+ASK = (Message("user", "Who wrote zq01?"),)
+
+
+def checkpoint(folder: Path, template: str | None) -> Path:
+    """A tokenizer of single bytes that puts a beginning-of-text token where it may."""
+    folder.mkdir(parents=True, exist_ok=True)
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: at for at, token in enumerate([*SPECIAL, *alphabet])}
+    tokenizer = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(SPECIAL)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BOS} $A", special_tokens=[(BOS, vocabulary[BOS])]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": BOS,
+        "eos_token": EOS,
+        "unk_token": "<unk>",
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    if template is not None:
+        (folder / "chat_template.jinja").write_text(template)
+    return folder
+
+
+def spec(**fields) -> ModelSpec:
+    return ModelSpec(
+        **{"name": "tiny", "kind": "chat", "system_role": "keep", "thinking": False} | fields
+    )
+
+
+def ids_of(renderer: Renderer, text: str) -> list[int]:
+    return renderer.tokenizer.encode(text, add_special_tokens=False)
+
+
+def test_a_chat_model_gets_its_own_template_and_no_invented_text(tmp_path: Path):
+    renderer = Renderer(spec(), checkpoint(tmp_path, CHATML))
+    assert renderer.text(TALK) == (
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWho wrote it?<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+    assert renderer.token_ids(TALK) == ids_of(renderer, renderer.text(TALK))
+
+
+def test_a_base_checkpoint_gets_raw_text_with_one_beginning(tmp_path: Path):
+    renderer = Renderer(spec(kind="base"), checkpoint(tmp_path, None))
+    assert renderer.text(TALK) == "Be brief.\n\nWho wrote it?\n"
+    bos = renderer.tokenizer.bos_token_id
+    assert renderer.token_ids(TALK) == [bos, *ids_of(renderer, renderer.text(TALK))]
+
+
+def test_a_base_checkpoint_ignores_a_template_that_lies_there(tmp_path: Path):
+    renderer = Renderer(spec(kind="base"), checkpoint(tmp_path, CHATML))
+    assert "<|im_start|>" not in renderer.text(TALK)
+
+
+def test_a_template_that_writes_the_beginning_is_not_given_a_second_one(tmp_path: Path):
+    renderer = Renderer(spec(), checkpoint(tmp_path, "{{ bos_token }}" + CHATML))
+    ids = renderer.token_ids(ASK)
+    assert ids[0] == renderer.tokenizer.bos_token_id
+    assert ids.count(renderer.tokenizer.bos_token_id) == 1
+
+
+def test_a_template_that_writes_it_twice_is_found_out(tmp_path: Path):
+    renderer = Renderer(spec(), checkpoint(tmp_path, "{{ bos_token }}{{ bos_token }}" + CHATML))
+    with pytest.raises(UserError, match=r"'tiny'.*begins with two <s>"):
+        renderer.token_ids(ASK)
+
+
+def test_a_system_turn_is_folded_into_the_first_user_turn(tmp_path: Path):
+    renderer = Renderer(spec(system_role="fold"), checkpoint(tmp_path, NO_SYSTEM))
+    assert renderer.text(TALK) == "<s>[user] Be brief.\n\nWho wrote it?\n[assistant] "
+    assert renderer.text(ASK) == "<s>[user] Who wrote zq01?\n[assistant] "
+
+
+def test_a_template_that_refuses_a_system_turn_is_an_error_and_never_drops_it(tmp_path: Path):
+    renderer = Renderer(spec(), checkpoint(tmp_path, NO_SYSTEM))
+    with pytest.raises(UserError, match=r"'tiny'.*System role not supported.*system_role=fold"):
+        renderer.text(TALK)
+
+
+def test_arguments_of_the_template_reach_it(tmp_path: Path):
+    template = "{{ date_string }}|{{ enable_thinking }}|" + CHATML
+    arguments = {"date_string": "26 Jul 2024", "enable_thinking": False}
+    renderer = Renderer(spec(template=arguments), checkpoint(tmp_path, template))
+    assert renderer.text(ASK).startswith("26 Jul 2024|False|")
+
+
+def test_a_chat_model_without_a_template_is_refused(tmp_path: Path):
+    with pytest.raises(UserError, match=r"'tiny' is declared chat but .* has no chat template"):
+        Renderer(spec(), checkpoint(tmp_path, None))
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ messages[0]['role'] }}",
+        "{{ messages[0]['content'][:20] }}",
+        "{{ messages[0]['content'] | upper }}",
+        "{{ messages | selectattr('role', 'equalto', 'tool') | map(attribute='content') | join }}",
+        "{{ messages[0]['content'] | replace('zq02', '') }}",
+    ],
+)
+def test_a_template_that_swallows_a_part_is_found_out(tmp_path: Path, template: str):
+    messages = (Message("user", "Question: zq01. Tool return: zq02."),)
+    renderer = Renderer(spec(), checkpoint(tmp_path, template))
+    with pytest.raises(UserError, match=r"'tiny'.*swallows part of the prompt.*model\.kind=base"):
+        audit(renderer, messages, ["zq01", "zq02"])
+    audit(Renderer(spec(kind="base"), tmp_path), messages, ["zq01", "zq02"])
+
+
+def test_a_template_with_a_mistake_is_named(tmp_path: Path):
+    renderer = Renderer(spec(), checkpoint(tmp_path, "{% for m in messages %}"))
+    with pytest.raises(UserError, match="'tiny': its chat template"):
+        renderer.text(ASK)
+
+
+def test_a_template_that_adds_a_number_to_a_text_is_named(tmp_path: Path):
+    renderer = Renderer(spec(), checkpoint(tmp_path, "{{ messages[0]['content'] + 1 }}"))
+    with pytest.raises(UserError, match="'tiny': its chat template"):
+        renderer.text(ASK)
+
+
+def test_a_tokenizer_that_cannot_be_read_is_named(tmp_path: Path):
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(UserError, match=re.escape(str(tmp_path))):
+        Renderer(spec(), tmp_path)
+
+
+def test_text_survives_the_way_through_token_ids(tmp_path: Path):
+    renderer = Renderer(spec(kind="base"), checkpoint(tmp_path, None))
+    text = 'Émile Zola 日本 🎈 {"status": "ok"}\ttab'
+    ids = renderer.token_ids((Message("user", text),))
+    assert renderer.tokenizer.decode(ids, skip_special_tokens=True) == text + "\n"
+
+
+def shipped() -> list[Path]:
+    found = importlib.util.find_spec("trl")
+    if found is None or found.origin is None:
+        return []
+    return sorted((Path(found.origin).parent / "chat_templates").glob("*.jinja"))
+
+
+# Templates of models that see: a text in the place of a list of parts is lost in them.
+LISTS_ONLY = ("idefics3", "llava_next", "smolvlm")
+
+
+@pytest.mark.parametrize("path", shipped(), ids=lambda path: path.stem)
+def test_real_chat_templates_show_the_whole_prompt_or_are_found_out(tmp_path: Path, path: Path):
+    sentinels = ("zq0a1b2c3d4e", "zq9f8e7d6c5b")
+    prompt = f"Question: {sentinels[0]}?\n\nTool return (JSON):\n" + json.dumps(
+        {"status": "ok", "result": sentinels[1]}
+    )
+    renderer = Renderer(spec(), checkpoint(tmp_path, path.read_text(encoding="utf-8")))
+    if path.stem.removesuffix("_training") in LISTS_ONLY:
+        with pytest.raises(UserError, match="swallows part of the prompt"):
+            audit(renderer, (Message("user", prompt),), sentinels)
+        return
+    audit(renderer, (Message("user", prompt),), sentinels)
+    assert renderer.text((Message("user", prompt),)).count(prompt) == 1
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in shipped() if path.stem in ("gemma", "gemma3")], ids=lambda p: p.stem
+)
+def test_real_templates_without_a_system_role_show_it_when_it_is_folded(tmp_path: Path, path: Path):
+    folder = checkpoint(tmp_path, path.read_text(encoding="utf-8"))
+    talk = (Message("system", "zqsystem"), Message("user", "zquser"))
+    audit(Renderer(spec(system_role="fold"), folder), talk, ["zqsystem", "zquser"])
