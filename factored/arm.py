@@ -7,9 +7,9 @@ from typing import Any
 
 from factored.scripts import Script, Scripts, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, TauBenchSettings
-from factored.taubench.environment import LoadedDomain
+from factored.taubench.environment import LoadedDomain, score
 from factored.taubench.loading import data_folder, load_domain
-from factored.taubench.tasks import Action, Task
+from factored.taubench.tasks import Task
 from harness.environment import environment
 from harness.errors import UserError, one_of
 from harness.fingerprint import fingerprint
@@ -58,6 +58,16 @@ class TauBenchArm:
             parts.append(self._player("tool_agent"))
         return "-".join(parts)
 
+    @property
+    def name(self) -> str:
+        """The name of the arm's folder."""
+        return f"{self.slug}-{self.fingerprint[:8]}"
+
+    @property
+    def skipped(self) -> int:
+        """Tasks of the split that are left out, for one reason or another."""
+        return len(self.loaded.tasks[self.settings.domain.split]) - len(self.tasks)
+
     def _player(self, role: str) -> str:
         played = self.settings.played.get(role)
         return played.model.name if played else str(getattr(self.settings, role).name)
@@ -82,6 +92,7 @@ class TauBenchArm:
             "digests": self.digests,
             "engines": roles,
             "tasks": list(self.tasks),
+            "skipped": self.skipped,
             "environment_of": "tau-bench 59a200c6",
             "seed": self.settings.seed,
             **environment(),
@@ -96,12 +107,13 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
     spec = settings.domain
     folder = EMBEDDED if spec.embedded else data_folder(settings.taubench.path)
     loaded = load_domain(spec.name, folder, spec.province)
+    scripts = _scripts(settings, folder / spec.name)
     arm = TauBenchArm(
         settings=settings,
         config=config,
         loaded=loaded,
-        tasks=chosen_tasks(loaded, spec),
-        scripts=_scripts(settings, folder / spec.name),
+        tasks=_with_scripts(chosen_tasks(loaded, spec), spec, scripts),
+        scripts=scripts,
         backends=_backends(settings),
     )
     for kind in settings.scripts:
@@ -126,6 +138,16 @@ def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
     if not chosen:
         raise UserError("domain.tasks: no task is left to run")
     return chosen
+
+
+def _with_scripts(
+    tasks: dict[int, Task], spec: DomainSpec, scripts: Mapping[str, Scripts]
+) -> dict[int, Task]:
+    """Of all tasks of a split, those that were recorded; a list of tasks stays as it is."""
+    if spec.tasks is not None or "recorded" not in scripts:
+        return tasks
+    recorded = {task_id for task_id, _ in scripts["recorded"]}
+    return {index: task for index, task in tasks.items() if index in recorded}
 
 
 def _check_ids(ids: Sequence[int], count: int, key: str, spec: DomainSpec) -> None:
@@ -172,10 +194,21 @@ def _data_digest(loaded: LoadedDomain, tasks: Mapping[int, Task]) -> str:
     )
 
 
-def recorded_hash(loaded: LoadedDomain, actions: Sequence[Action]) -> str:
-    """The hash of the data after a script's calls."""
+def recorded_run(arm: TauBenchArm, task_id: int, trial: int) -> dict[str, Any]:
+    """What a recorded dialogue gave: its reward and the hash of its final state.
+
+    Beside it: the reward of its messages without any call, and whether its task needs a write.
+    """
+    loaded, task = arm.loaded, arm.tasks[task_id]
+    script = arm.script("recorded", task_id, trial)
     db = loaded.fresh_state()
-    for action in actions:
+    for action in script.actions:
         if loaded.domain.tool(action.name):
             loaded.run(db, action)
-    return db.data_hash()
+    untouched = loaded.fresh_state()
+    return {
+        "reward": script.reward,
+        "final_hash": db.data_hash(),
+        "no_call_reward": score(loaded, task, untouched, script.actions).reward,
+        "needs_write": loaded.ground_truth_hash(task) != untouched.data_hash(),
+    }

@@ -18,10 +18,11 @@ RESULTS = "results.json"
 
 @dataclass(frozen=True)
 class TauBenchResult:
-    """Where an arm's files are, and the content of its metrics.json."""
+    """Where an arm's files are, the content of its metrics.json, and whether it ran just now."""
 
     folder: Path
     metrics: Mapping[str, Any]
+    fresh: bool
 
 
 def evaluate(arm: TauBenchArm) -> TauBenchResult:
@@ -32,9 +33,10 @@ def evaluate(arm: TauBenchArm) -> TauBenchResult:
     """
     root = Path(arm.settings.paths.runs)
     with open_folder(root, arm.slug, arm.fingerprint, arm.config) as folder:
-        if not folder.done:
+        fresh = not folder.done
+        if fresh:
             _run(arm, folder)
-        return TauBenchResult(folder.path, folder.read("metrics.json"))
+        return TauBenchResult(folder.path, folder.read("metrics.json"), fresh)
 
 
 def _run(arm: TauBenchArm, folder: RunFolder) -> None:

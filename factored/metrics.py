@@ -85,7 +85,7 @@ def measure(
         "turns": turn_counts(rows, loaded),
         "tools": tool_counts(rows, loaded),
         "intended": intended_counts(rows, loaded),
-        "recorded": recorded_counts(rows, floor),
+        "recorded": recorded_counts(rows),
         "usage": usage_sums(rows),
     }
 
@@ -146,24 +146,27 @@ def intended_counts(rows: Rows, loaded: LoadedDomain) -> dict[str, dict[str, int
     return counts if any(count["total"] for count in counts.values()) else None
 
 
-def recorded_counts(rows: Rows, floor: Sequence[int]) -> dict[str, Any] | None:
+def recorded_counts(rows: Rows) -> dict[str, Any] | None:
     """Against the replayed run: equal final states and rewards; and what its successes became.
 
-    ``writing`` counts the recorded successes that an agent which does nothing does not have.
+    ``writing`` counts the recorded successes whose task needs a write, ``no_call`` the successes
+    of the recorded messages without any call.
     """
     replayed = [row for row in rows if row["recorded"] and row["ended"] not in INVALID]
     if not replayed:
         return None
+    recorded = [row["recorded"] for row in replayed]
     needing = [
         row
         for row in replayed
-        if (row["recorded"]["reward"] or 0) >= SUCCESS and row["task_id"] not in floor
+        if row["recorded"]["needs_write"] and (row["recorded"]["reward"] or 0) >= SUCCESS
     ]
     return {
         "episodes": len(replayed),
         "equal_hashes": sum(r["final_hash"] == r["recorded"]["final_hash"] for r in replayed),
         "equal_rewards": sum(r["reward"] == r["recorded"]["reward"] for r in replayed),
-        "recorded_successes": sum((r["recorded"]["reward"] or 0) >= SUCCESS for r in replayed),
+        "recorded_successes": sum((run["reward"] or 0) >= SUCCESS for run in recorded),
+        "no_call_successes": sum(run["no_call_reward"] >= SUCCESS for run in recorded),
         "successes": sum(row["reward"] >= SUCCESS for row in replayed),
         "writing": len(needing),
         "writing_kept": sum(row["reward"] >= SUCCESS for row in needing),

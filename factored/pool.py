@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from factored.arm import TauBenchArm, recorded_hash
+from factored.arm import TauBenchArm, recorded_run
 from factored.calls import CallChecker
 from factored.episode import INVALID, Agent, run_episode
 from factored.planners import ModelPlanner, Planner, ScriptPlanner, ScriptSpec
@@ -109,11 +109,7 @@ def play(stage: Stage, key: Key) -> dict[str, Any]:
     environment = Environment(arm.loaded, _user(stage, key, usage))
     task = arm.tasks[task_id]
     episode = run_episode(environment, task, agent, arm.settings.limits, stage.stopping)
-    recorded = None
-    if "recorded" in arm.scripts:
-        script = arm.script("recorded", task_id, trial)
-        final_hash = recorded_hash(arm.loaded, script.actions)
-        recorded = {"reward": script.reward, "final_hash": final_hash}
+    recorded = recorded_run(arm, task_id, trial) if "recorded" in arm.scripts else None
     return episode_row(episode, key, stage.system, usage, recorded)
 
 

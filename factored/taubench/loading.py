@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from factored.taubench.airline import AIRLINE
+from factored.taubench.bikes import BIKES
 from factored.taubench.environment import LoadedDomain
 from factored.taubench.retail import RETAIL
 from factored.taubench.state import Record, Rows
@@ -24,7 +25,7 @@ from factored.taubench.tasks import Task
 from factored.taubench.tools import Domain
 from harness.errors import UserError, one_of
 
-DOMAINS: Mapping[str, Domain] = {domain.name: domain for domain in (RETAIL, AIRLINE)}
+DOMAINS: Mapping[str, Domain] = {domain.name: domain for domain in (RETAIL, AIRLINE, BIKES)}
 MAX_BYTES = 256 * 1024 * 1024
 # sha256 of each published file: over ``json.dumps`` of what a JSON file holds (its layout does not
 # matter, its key order does), over the bytes of a text.

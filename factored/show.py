@@ -1,0 +1,74 @@
+"""One dialogue in the terminal: what was said, what was asked for, what was punted."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from factored.taubench.tasks import RESPOND
+
+MAX_SHOWN = 600  # characters of an observation
+
+
+def show_dialogue(row: Mapping[str, Any], console: Console) -> None:
+    """Prints a row of a result file; without turns, its messages."""
+    ended = f", {row['ended']}" if "ended" in row else ""
+    title = (
+        f"task {row.get('task_id')}, trial {row.get('trial')}: reward {row.get('reward')}{ended}"
+    )
+    console.rule(title, style="dim")
+    if "turns" in row:
+        _line(console, "user", _opening(row))
+        for turn in row["turns"]:
+            _turn(console, turn)
+    else:
+        for message in row["traj"]:
+            _message(console, message)
+    if row.get("error"):
+        _line(console, "error", str(row["error"]), "bold red")
+
+
+def _opening(row: Mapping[str, Any]) -> str:
+    users = [m for m in row["traj"] if m["role"] == "user"]
+    return str(users[0]["content"]) if users else ""
+
+
+def _turn(console: Console, turn: Mapping[str, Any]) -> None:
+    action = turn["action"]
+    if turn["punt"]:
+        _line(console, "planner", turn["text"])
+        if turn["call"] is not None:
+            _line(console, "tool agent" if turn["request"] else "call", turn["call"])
+        _line(console, "PUNT", f"{turn['punt']['error']}: {turn['punt']['reason']}", "bold red")
+    elif action["name"] == RESPOND:
+        _line(console, "agent", str(action["kwargs"].get("content")), "cyan")
+        _line(console, "user", turn["observation"])
+    else:
+        if turn["request"]:
+            _line(console, "planner", turn["request"], "magenta")
+        _line(console, "call", _call(action), "green")
+        _line(console, action["name"], turn["observation"], "dim")
+
+
+def _message(console: Console, message: Mapping[str, Any]) -> None:
+    if message.get("role") == "system":
+        return
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or {}
+        _line(console, "call", f"{function.get('name')} {function.get('arguments')}", "green")
+    if message.get("content"):
+        role = str(message.get("name") or message.get("role"))
+        _line(console, role, str(message["content"]), "cyan" if role == "assistant" else "")
+
+
+def _call(action: Mapping[str, Any]) -> str:
+    fields = ", ".join(f"{name}={value!r}" for name, value in action["kwargs"].items())
+    return f"{action['name']}({fields})"
+
+
+def _line(console: Console, who: str, text: str, style: str = "") -> None:
+    """Model text is shown as it is: no markup of it is obeyed, nothing steers the terminal."""
+    shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text)} characters)"
+    safe = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in shown)
+    console.print(Text(f"{who:>12}  ", style="bold"), Text(safe, style=style), sep="")
