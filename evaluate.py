@@ -3,6 +3,7 @@
 python evaluate.py
 python evaluate.py formulation=paraA frame=passage limit=50
 python evaluate.py -m model=qwen,gemma formulation=ref,paraA
+python evaluate.py --config-name=merge shards=4
 python evaluate.py --config-name=taubench agent=factored
 """
 
@@ -13,25 +14,26 @@ from harness.outcomes import Outcome, Plan
 
 
 def plan(config: dict[str, Any]) -> Plan:
-    """The canonical config, held against the rules between groups."""
+    """A resolved config in canonical form, checked; its ``task`` says whose it is."""
     if config["task"] == "taubench":
-        from factored import jobs
+        from factored import jobs as taubench
 
-        return jobs.plan(config)
-    from memtoc import rules
+        return taubench.plan(config)
+    from memtoc import jobs
 
-    return rules.plan(config)
+    return jobs.plan_merge(config) if config["task"] == "merge" else jobs.plan(config)
 
 
 def run(config: dict[str, Any]) -> Outcome:
     """One arm from a resolved config: check it, evaluate it, say how it went."""
+    planned = plan(config)
     if config["task"] == "taubench":
-        from factored import jobs
+        from factored import jobs as taubench
 
-        return jobs.run_arm(plan(config))
-    from memtoc.jobs import run_arm
+        return taubench.run_arm(planned)
+    from memtoc import jobs
 
-    return run_arm(plan(config))
+    return jobs.run_merge(planned) if config["task"] == "merge" else jobs.run_arm(planned)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ from harness.compose import CONF, explain
 from harness.errors import UserError
 from harness.files import NO_ROOM
 from harness.outcomes import Job, Outcome, Planner
-from harness.passes import RunFailedError
-from harness.settings import resolve
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -57,6 +55,7 @@ class Task:
 
     def _run(self, config: "DictConfig") -> Outcome | None:
         from harness.devices import own_gpu
+        from harness.settings import resolve
 
         settings = resolve(config)
         if self.sweep and settings.get("tracker", {}).get("group", self.sweep) is None:
@@ -103,6 +102,8 @@ def _explained(error: Exception, config_name: str) -> tuple[int, str]:
     """Exit code and line; what nobody foresaw also leaves its traceback."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
+
+    from harness.passes import RunFailedError
 
     if isinstance(error, UserError):
         return MISTAKE, str(error)

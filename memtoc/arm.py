@@ -32,9 +32,16 @@ MEMORY_PARTS = (
 )
 
 
+class EmptyShardError(UserError):
+    """There are more shards than the questions fill."""
+
+
 @dataclass(frozen=True)
 class Arm:
-    """Settings, the canonical config they came from, and what the run stands on."""
+    """Settings, the canonical config they came from, and what the run stands on.
+
+    ``merged_from`` names the folders of the shards that the arm is put together from.
+    """
 
     settings: ArmSettings
     config: Mapping[str, Any]
@@ -42,6 +49,7 @@ class Arm:
     questions: tuple[Question, ...]
     checkpoint: Checkpoint | None
     backend: Backend
+    merged_from: tuple[str, ...] = ()
 
     @property
     def digests(self) -> dict[str, str]:
@@ -91,6 +99,7 @@ class Arm:
             "benchmark": dict(self.benchmark.notes),
             "questions": len(self.questions),
             "seed": self.settings.seed,
+            **({"merged_from": list(self.merged_from)} if self.merged_from else {}),
             **environment(),
         }
 
@@ -151,7 +160,7 @@ def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
         return chosen
     part = tuple(question for question in chosen if settings.shard.holds(question.id))
     if not part:
-        raise UserError(
+        raise EmptyShardError(
             f"shard={settings.shard} holds none of {len(chosen)} questions: leave it out"
         )
     return part

@@ -1,6 +1,7 @@
 """An arm as a job of its own or of a sweep: from a plan to an outcome."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from harness.folders import RunFolder
 from harness.outcomes import Outcome, Plan
 from harness.seeds import generator
 from harness.tracking import MOST_SAMPLES, Findings, TrackedRun, tracked
+from memtoc import rules
 from memtoc.arm import Arm, prepare
 from memtoc.dry_run import dry_run
 from memtoc.evaluation import ArmResult, evaluate
+from memtoc.merging import merged
 from memtoc.questions import read_jsonl
 from memtoc.settings import ArmSettings, Report, arm_settings
 from memtoc.tables import show
@@ -28,6 +31,11 @@ MAIN = {
 }
 
 
+def plan(container: dict[str, Any]) -> Plan:
+    """The arm of a resolved config, held against the rules between groups."""
+    return rules.plan(container)
+
+
 def run_arm(plan: Plan) -> Outcome:
     """Evaluates the arm, or shows what it would do.
 
@@ -38,7 +46,30 @@ def run_arm(plan: Plan) -> Outcome:
     console = Console()
     for note in plan.notes:
         console.print(f"note: {note}", highlight=False, markup=False)
-    arm = prepare(arm_settings(plan.config), plan.config)
+    return _run(prepare(arm_settings(plan.config), plan.config), console)
+
+
+def plan_merge(container: dict[str, Any]) -> Plan:
+    """The plan of the whole arm, with the number of shards that it is joined from."""
+    arm = {name: part for name, part in container.items() if name != "shards"}
+    shards = container["shards"]
+    if not isinstance(shards, int) or shards < 2:
+        raise UserError(f"shards={shards}: give the number of shards, at least 2")
+    if container["shard"] is not None:
+        raise UserError("shard is for the arms that are joined: leave it out, and set shards=n")
+    planned = rules.plan({**arm, "task": "evaluate"})
+    return replace(planned, config={**planned.config, "task": "merge", "shards": shards})
+
+
+def run_merge(plan: Plan) -> Outcome:
+    """Evaluates the whole arm from the rows of its finished shards."""
+    if plan.dropped:
+        raise UserError(plan.dropped)
+    config = {name: part for name, part in plan.config.items() if name != "shards"}
+    return _run(merged({**config, "task": "evaluate"}, plan.config["shards"]), Console())
+
+
+def _run(arm: Arm, console: Console) -> Outcome:
     if arm.settings.dry_run:
         dry_run(arm, console)
         return Outcome("dry run", name=arm.name)

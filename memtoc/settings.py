@@ -172,6 +172,12 @@ def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
     return arm
 
 
+def _plain_shard(given: Any) -> str | None:
+    """Without leading zeros; one part of one is no shard."""
+    shard = _shard(given)
+    return None if shard in (None, {"part": 1, "parts": 1}) else "{part}/{parts}".format(**shard)
+
+
 def _shard(given: Any) -> dict[str, int] | None:
     if given is None:
         return None
@@ -203,6 +209,7 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         "payload": container["payload"] if "tool_error" in known else None,
         "conditions": known + unknown,
         "ids": None if ids is None else sorted(set(_texts(ids, "ids"))),
+        "shard": _plain_shard(container["shard"]),
     }, notes
 
 
