@@ -15,7 +15,8 @@ from harness.settings import resolve
 from memtoc.arm import Arm, prepare
 from memtoc.episodes import episodes, memory_request
 from memtoc.evaluation import ArmResult, evaluate
-from memtoc.settings import arm_settings, canonical
+from memtoc.rules import plan
+from memtoc.settings import arm_settings
 
 ROOT = Path(__file__).parent.parent
 CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
@@ -77,6 +78,7 @@ def mock_config(root: Path, questions: Path, *overrides: str) -> dict[str, Any]:
     """The config of an arm over a benchmark file, on the mock engine, written under ``root``."""
     return compose_config(
         "engine=mock",
+        "tracker=none",
         "benchmark=folder",
         f"benchmark.path={questions}",
         *folders(root),
@@ -85,8 +87,9 @@ def mock_config(root: Path, questions: Path, *overrides: str) -> dict[str, Any]:
 
 
 def arm_of(config: Mapping[str, Any]) -> Arm:
-    plain, _ = canonical(config)
-    return prepare(arm_settings(plain), plain)
+    planned = plan(dict(config))
+    assert not planned.dropped
+    return prepare(arm_settings(planned.config), planned.config)
 
 
 def run(config: Mapping[str, Any]) -> ArmResult:

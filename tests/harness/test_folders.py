@@ -126,7 +126,7 @@ def test_a_damaged_folder_is_named(tmp_path: Path, name: str, content: bytes):
     folder = begun(tmp_path)
     (folder.path / name).write_bytes(content)
     with (
-        pytest.raises(UserError, match="move (it|the folder) away"),
+        pytest.raises(UserError, match=r"move (it|the folder) away"),
         open_folder(tmp_path, "arm", PRINT, CONFIG),
     ):
         pass

@@ -69,7 +69,7 @@ def test_pickled_weights_alone_are_not_weights(tmp_path: Path):
 @pytest.mark.parametrize("path", ["absent", "file"])
 def test_a_path_that_is_no_folder_is_named(tmp_path: Path, path: str):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="is not a folder: set model.path"):
+    with pytest.raises(UserError, match=r"is not a folder: set model\.path"):
         locate(spec(path=str(tmp_path / path)), tmp_path / "cache")
 
 
