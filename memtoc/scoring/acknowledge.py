@@ -64,6 +64,11 @@ _CONTRAST = re.compile(
     r"\b(?:but|however|although|though|whereas|while|despite|contrary|yet|nevertheless|instead"
     r"|rather than|actually|in fact|in reality|unlike|versus|vs)\b"
 )
+_HINT = re.compile(
+    rf"{_CONFLICT}|{_WRONG}|wrongly|incorrectly|mistakenly|erroneously|mistake|error|outdated"
+    rf"|{_CONTRAST.pattern}|\bnot\b|n['’ʼ]t\b|\bcan",
+    re.IGNORECASE,
+)
 _NEGATION = re.compile(r"\bnot\b|n't\b")
 _ERROR_CLAIM = re.compile(r"\b(?:unavailable|stale|timeout|timed out|503|permission)\b")
 
@@ -82,6 +87,9 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
         return Acknowledgment(False, "no_value")
     if len(reply) > 2 * MAX_REPLY:
         reply = reply[:MAX_REPLY] + "\n" + reply[-MAX_REPLY:]
+    # Every rule needs one of these words; most replies hold none.
+    if not _HINT.search(reply):
+        return Acknowledgment(False, "none")
     sentences = [fold(part) for part in _SENTENCE.split(reply) if part.strip()]
     for sentence, following in zip_longest(sentences, sentences[1:], fillvalue=""):
         rule = _in_sentence(sentence, f"{sentence} {following}")

@@ -6,6 +6,8 @@ against the target's, which finds short forms, initials and middle names. Dates 
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from memtoc.scoring.claims import clause_end, value, value_range
@@ -13,6 +15,7 @@ from memtoc.scoring.dates import Date, dates_in, same_date
 from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.names import (
     Name,
+    Words,
     is_bare_title,
     name_of,
     other_entity,
@@ -31,6 +34,20 @@ _MAX_PLACES = 50
 Decided = tuple[bool, str]
 
 
+@dataclass(frozen=True)
+class Target:
+    """What is looked for: the value of a gold, a return or a memory, read once.
+
+    ``zones`` and ``dates`` are given only where the value is one; ``forms`` are the ways to write
+    it, each with the tail (a title, a place) that it leaves out.
+    """
+
+    name: Name
+    zones: tuple[Zone, ...]
+    dates: tuple[Date, ...]
+    forms: tuple[tuple[Words, Words], ...]
+
+
 def same_answer(answer: str, target: str, question: str = "") -> Decided:
     """Whether the answer gives the target, and the rule that decided."""
     said, wanted = read(answer), read(target)
@@ -38,13 +55,24 @@ def same_answer(answer: str, target: str, question: str = "") -> Decided:
         return False, "empty"
     if said.words == wanted.words:
         return True, "identical"
-    sought = value(target, question)
-    if has_zone(sought) or (_ASKS_ZONE.search(question.lower()) and zones_in(sought)):
-        return _same_zone(said, zones_in(sought), question)
-    dates = tuple(dates_in(sought))
-    if dates and (_ASKS_DATE.search(question.lower()) or _is_temporal(sought, dates)):
-        return _same_date(said, dates, question)
+    sought = _target(target, question)
+    if sought.zones:
+        return _same_zone(said, sought.zones, question)
+    if sought.dates:
+        return _same_date(said, sought.dates, question)
     return _same_entity(answer, said, sought, question)
+
+
+@lru_cache(maxsize=16384)
+def _target(target: str, question: str) -> Target:
+    sought, asked = value(target, question), question.lower()
+    zones: tuple[Zone, ...] = ()
+    if has_zone(sought) or _ASKS_ZONE.search(asked):
+        zones = tuple(zones_in(sought))
+    dates = tuple(dates_in(sought))
+    if dates and not (_ASKS_DATE.search(asked) or _is_temporal(sought, dates)):
+        dates = ()
+    return Target(name_of(sought), zones, dates, tuple(_forms(sought)))
 
 
 _ASKS_ZONE = re.compile(r"\btime ?zone\b")
@@ -60,7 +88,7 @@ def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
     return all(word in COMMON for word in read(_ASIDE.sub(" ", rest)).words)
 
 
-def _same_zone(said: Text, wanted: list[Zone], question: str) -> Decided:
+def _same_zone(said: Text, wanted: tuple[Zone, ...], question: str) -> Decided:
     """A common name is each of its Area/City forms; two forms are one zone only if equal."""
     reason = "no_zone"
     forms = frozenset[str]().union(*(zone.forms for zone in wanted))
@@ -95,10 +123,10 @@ def _words_at(said: Text, date: Date) -> tuple[int, int]:
     return inside[0], inside[-1] + 1
 
 
-def _same_entity(answer: str, said: Text, sought: Text, question: str) -> Decided:
+def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Decided:
     reason, refused = "different", set[int]()
     span = value_range(answer, question)
-    for words, tail in _forms(sought):
+    for words, tail in sought.forms:
         for at in islice(occurrences(words, said.words), _MAX_PLACES):
             if at in refused:
                 continue
@@ -116,7 +144,7 @@ def _same_entity(answer: str, said: Text, sought: Text, question: str) -> Decide
             refused.add(at)
     given = said.part(*span)
     if reason not in _FINAL and not is_bare_title(given.words):
-        rule = same_name(name_of(given), name_of(sought))
+        rule = same_name(name_of(given), sought.name)
         if rule:
             return True, rule
     return False, reason
@@ -136,7 +164,7 @@ _FINAL = frozenset(
 )
 
 
-def _forms(sought: Text) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _forms(sought: Text) -> Iterator[tuple[Words, Words]]:
     """The ways to write the target, each with the tail that it leaves out."""
     name = name_of(sought)
     yield sought.words, ()

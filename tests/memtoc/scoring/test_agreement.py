@@ -82,7 +82,8 @@ def test_the_report_splits_by_condition_and_outcome_and_shows_each_disagreement(
     assert main([str(path)]) == 0
     shown = capsys.readouterr().out
     assert "boundary against read" in shown
-    assert shown.index("tool_wrong") < shown.index("no_tool")
+    order = [line.strip().split("  ")[0] for line in shown.splitlines() if line[:1] == " "]
+    assert order.index("tool_wrong") < order.index("no_tool")
     assert "= followed_tool" in shown
     assert "followed_tool: ours False (negated), theirs True" in shown
 
