@@ -57,4 +57,22 @@ class FolderSpec:
         return Benchmark(self.name, load_rows(path / "questions.jsonl" if path.is_dir() else path))
 
 
-BenchmarkSpec = Annotated[StarterSpec | MemtocSpec | FolderSpec, Field(discriminator="source")]
+@dataclass(frozen=True)
+class CsvSpec:
+    """Questions of one's own in a csv file at ``path``."""
+
+    name: str
+    source: Literal["csv"]
+    path: str
+    limit: int | None
+
+    def load(self) -> Benchmark:
+        """Raises UserError naming file, row and column of the first wrong row."""
+        from memtoc.sources import csv_source
+
+        return csv_source.load(Path(self.path), self.name)
+
+
+BenchmarkSpec = Annotated[
+    StarterSpec | MemtocSpec | FolderSpec | CsvSpec, Field(discriminator="source")
+]
