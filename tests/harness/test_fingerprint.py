@@ -9,8 +9,6 @@ from arms import ROOT, compose_config, options
 from harness.fingerprint import fingerprint, identity, is_cosmetic, leaves
 
 DIGESTS = {"weights": "w", "benchmark": "b", "engine": "e"}
-GIVEN = {"replay": ["engine.recording=r.jsonl"], "memtoc": ["benchmark.path=q.jsonl"]}
-GIVEN["folder"] = GIVEN["memtoc"]
 DEFAULTS = yaml.safe_load((ROOT / "conf" / "evaluate.yaml").read_text(encoding="utf-8"))["defaults"]
 GROUPS = [
     group
@@ -34,7 +32,10 @@ def declared(key: str) -> bool:
 
 
 def composed(group: str, name: str) -> dict[str, Any]:
-    return compose_config(f"{group}={name}", *GIVEN.get(name, []))
+    """A group's option in its place, with whatever it must be given."""
+    own = yaml.safe_load((ROOT / "conf" / group / f"{name}.yaml").read_text(encoding="utf-8"))
+    given = [f"{group}.{key}=given" for key, value in own.items() if value == "???"]
+    return compose_config(f"{group}={name}", *given)
 
 
 CONFIGS = [("", "", compose_config())] + [
