@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from factored.arm import TauBenchArm, prepare
 from factored.dry_run import dry_run
 from factored.evaluation import RESULTS, TauBenchResult, evaluate
@@ -13,6 +11,7 @@ from factored.settings import canonical, taubench_settings
 from factored.tables import figures, show_metrics
 from harness.hashing import digest_of
 from harness.outcomes import Outcome, Plan
+from harness.terminal import console as terminal
 from harness.tracking import Findings, TrackedRun, tracked
 
 FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", RESULTS)
@@ -33,7 +32,7 @@ def run_arm(planned: Plan) -> Outcome:
     Raises UserError for anything a user can mend, RunFailedError where too many episodes met
     infrastructure trouble.
     """
-    console = Console()
+    console = terminal()
     for note in planned.notes:
         console.print(f"note: {note}", highlight=False, markup=False)
     arm = prepare(taubench_settings(planned.config), planned.config)

@@ -11,6 +11,7 @@ from harness.errors import UserError
 from harness.folders import RunFolder
 from harness.outcomes import Outcome, Plan
 from harness.seeds import generator
+from harness.terminal import console as terminal
 from harness.tracking import MOST_SAMPLES, Findings, TrackedRun, tracked
 from memtoc import rules
 from memtoc.arm import Arm, prepare
@@ -43,7 +44,7 @@ def run_arm(plan: Plan) -> Outcome:
     """
     if plan.dropped:
         raise UserError(plan.dropped)
-    console = Console()
+    console = terminal()
     for note in plan.notes:
         console.print(f"note: {note}", highlight=False, markup=False)
     return _run(prepare(arm_settings(plan.config), plan.config), console)
@@ -66,7 +67,7 @@ def run_merge(plan: Plan) -> Outcome:
     if plan.dropped:
         raise UserError(plan.dropped)
     config = {name: part for name, part in plan.config.items() if name != "shards"}
-    return _run(merged({**config, "task": "evaluate"}, plan.config["shards"]), Console())
+    return _run(merged({**config, "task": "evaluate"}, plan.config["shards"]), terminal())
 
 
 def _run(arm: Arm, console: Console) -> Outcome:

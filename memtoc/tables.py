@@ -19,6 +19,8 @@ def show(result: ArmResult, report: Report, console: Console) -> None:
     )
     console.print(_counts("What the answer did", found["outcomes"], OUTCOMES))
     console.print(_rates(found["rates"], report))
+    for line in in_words(found["rates"]):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(_status_line(result.metrics, result.manifest), highlight=False, markup=False)
     console.print(f"arm: {result.folder}", highlight=False, soft_wrap=True, markup=False)
 
@@ -62,6 +64,39 @@ def _rate_cells(rate: Mapping[str, Any], min_support: int) -> list[str]:
         interval,
         *tail,
     ]
+
+
+# The rates that tell the story of an arm, each as a sentence about its numerator.
+SENTENCES = (
+    ("no_tool accuracy", "ours", "Asked with no tool, the model was right in {}."),
+    (
+        "retention",
+        "ours",
+        "Where it was right and the tool contradicted it, it stayed right in {}.",
+    ),
+    (
+        "correct-tool following",
+        "ours",
+        "Where it was wrong and the tool was right, it took the tool's value in {}.",
+    ),
+    (
+        "incorrect-tool following",
+        "ours",
+        "Where both were wrong, differently, it took the tool's value in {}.",
+    ),
+    ("tool-error abstention", "released", "Where the tool failed, it declined to answer in {}."),
+)
+
+
+def in_words(rates: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The main rates as sentences with their counts, whatever the support."""
+    found = {(rate["metric"], rate["definition"]): rate for rate in rates}
+    lines = []
+    for metric, definition, sentence in SENTENCES:
+        rate = found[metric, definition]
+        if rate["denominator"]:
+            lines.append(sentence.format(f"{rate['numerator']} of {rate['denominator']}"))
+    return lines
 
 
 def _status_line(metrics: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:

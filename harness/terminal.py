@@ -1,0 +1,12 @@
+"""Where tables are printed."""
+
+import sys
+
+from rich.console import Console
+
+LOG_WIDTH = 120  # columns of a table in a file or a pipe, which have no width of their own
+
+
+def console() -> Console:
+    """Standard output; as wide as the terminal, or wide enough for a table where there is none."""
+    return Console(width=None if sys.stdout.isatty() else LOG_WIDTH)
