@@ -110,17 +110,12 @@ def _same_date(said: Text, wanted: tuple[Date, ...], question: str) -> Decided:
         if not date.days and date.year in asked and len(found) > 1:
             reason = "only_in_question"
             continue
-        first, last = _words_at(said, date)
+        first, last = said.words_at(date.start, date.end)
         down = turned_down(said, first, last, question)
         if not down:
             return True, "same_date"
         reason = down
     return False, reason if found else "no_date"
-
-
-def _words_at(said: Text, date: Date) -> tuple[int, int]:
-    inside = [i for i, at in enumerate(said.starts) if date.start <= at < date.end]
-    return inside[0], inside[-1] + 1
 
 
 def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Decided:

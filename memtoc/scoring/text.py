@@ -6,6 +6,7 @@ a long one. Nothing here keeps case: an answer in capitals is the same answer.
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -63,6 +64,10 @@ class Text:
             tuple(s - start for s in self.starts[first:last]),
             tuple(e - start for e in self.ends[first:last]),
         )
+
+    def words_at(self, start: int, end: int) -> tuple[int, int]:
+        """The first word that reaches into ``shown[start:end]`` and the one behind the last."""
+        return bisect_right(self.ends, start), bisect_left(self.starts, end)
 
     def before(self, word: int) -> str:
         """The characters between the word and the one before it."""

@@ -34,9 +34,8 @@ def has_zone(text: Text) -> bool:
 def _written(text: Text) -> list[Zone]:
     found = []
     for match in _ZONE.finditer(text.shown):
-        inside = [i for i, at in enumerate(text.starts) if match.start() <= at < match.end()]
         form = re.sub(r"\s", "", match.group())
-        found.append(Zone(frozenset((form,)), inside[0], inside[-1] + 1))
+        found.append(Zone(frozenset((form,)), *text.words_at(*match.span())))
     return found
 
 

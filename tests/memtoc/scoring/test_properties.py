@@ -6,7 +6,15 @@ from datetime import date
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from memtoc.scoring import MATCHERS, decide, match, score_memory
+from memtoc.scoring import (
+    MATCHERS,
+    OUTCOMES,
+    acknowledges,
+    decide,
+    extract,
+    match,
+    score_memory,
+)
 from memtoc.scoring.containment import canonical
 from memtoc.scoring.text import read
 
@@ -129,3 +137,30 @@ def test_scoring_does_not_depend_on_the_order_of_rows(rows: list[tuple[str, ...]
     shuffled = list(rows)
     draw.shuffle(shuffled)
     assert all(score(row) == before[row] for row in shuffled)
+
+
+PIECES = [
+    *"FINAL: not n't ( ) , . ; : - – / 1 12 1790 May first twenty-first II I V the a".split(),
+    *"Europe/Paris CET Isaac Newton Lord O'Sullivan é ß 北京 ' '' 1,000 3.5 14.05.1790".split(),
+    *"<answer> ... <think> </think> née unknown cannot error & St. Jr. of Duke 🙂 ि".split(),
+    *"1790s c. B.C. __ ** is was which wrong tool returned but however Q: ?".split(),
+]  # fmt: skip
+texts = st.builds(
+    lambda parts, gap: gap.join(parts),
+    st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=14),
+    st.sampled_from((" ", "")),
+)
+
+
+@settings(max_examples=300)
+@given(matchers, texts, texts, texts)
+def test_any_text_is_scored_and_case_decides_nothing(
+    matcher: str, reply: str, target: str, question: str
+) -> None:
+    memory = score_memory(matcher, target, question, "Isaac Newton")
+    decision = decide(matcher, extract(reply).text, question, "Isaac Newton", memory, target)
+    acknowledges(reply, target, "Isaac Newton")
+    assert decision.outcome in OUTCOMES
+    if reply.isascii():
+        there = match("boundary", reply, target, question).matched
+        assert match("boundary", reply.upper(), target, question).matched == there
