@@ -28,6 +28,8 @@ FAMILIES = ("genealogy", "free_form", "birth_death_date", "creator_role", "birth
 FOLDS = ("A", "B")
 REVIEWS = ("pass", "repair", "exclude")
 
+MAX_LEVELS = 200  # of nesting in a field; Python's own recursion ends at 1000
+
 # A dot would turn 10.1 into a float on the command line, a comma would split a list there.
 QUESTION_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 REQUIRED = ("id", "question", "gold", "near", "kind", "family", "chain", "fold", "tool")
@@ -122,12 +124,16 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _json_object(line: str, where: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+        row = json.loads(line, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not valid JSON ({error}): mend or remove the row") from error
     if not isinstance(row, dict):
         raise UserError(f"{where}: a JSON object is needed, not {type(row).__name__}")
     return row
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def question_from_row(row: Mapping[str, Any], where: str) -> Question:
@@ -137,6 +143,8 @@ def question_from_row(row: Mapping[str, Any], where: str) -> Question:
             raise UserError(f"{where}: field '{name}' is missing: add it or remove the row")
     for name in ("id", "question", "gold", "near", "kind", "family", "chain", "fold"):
         _text(row, name, where)
+    for name, value in row.items():
+        _check_content(name, value, where)
     return Question(
         id=row["id"],
         text=row["question"],
@@ -149,8 +157,8 @@ def question_from_row(row: Mapping[str, Any], where: str) -> Question:
         fold=row["fold"],
         tool=_tool_from_row(row["tool"], where),
         review=row.get("review", "pass"),
-        source=row.get("source", ""),
-        aliases=tuple(row.get("aliases", ())),
+        source=_text(row, "source", where) if row.get("source") else "",
+        aliases=_aliases(row, where),
     )
 
 
@@ -159,6 +167,38 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise UserError(f"{where}: field '{name}' must be a non-empty text, not {value!r}")
     return value
+
+
+def _aliases(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    values = row.get("aliases", [])
+    if not isinstance(values, list | tuple) or not all(isinstance(v, str) and v for v in values):
+        raise UserError(f"{where}: field 'aliases' must be a list of texts, not {values!r}")
+    return tuple(values)
+
+
+def _check_content(name: str, value: Any, where: str) -> None:
+    """Refuses what cannot be written or walked through later on."""
+    if _levels(value) > MAX_LEVELS:
+        raise UserError(
+            f"{where}: field '{name}' is nested too deeply: at most {MAX_LEVELS} levels"
+        )
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"{where}: field '{name}' holds half a character (a lone surrogate): mend the text"
+        ) from error
+
+
+def _levels(value: Any) -> int:
+    """How deep lists and objects lie in each other, counted without recursion."""
+    count, layer = 0, [value]
+    while layer:
+        count += 1
+        lists = [item for item in layer if isinstance(item, list)]
+        lists += [list(item.values()) for item in layer if isinstance(item, dict)]
+        layer = [inner for items in lists for inner in items]
+    return count
 
 
 def _tool_from_row(tool: Any, where: str) -> ToolCall:
@@ -193,23 +233,23 @@ def check_questions(questions: Sequence[Question], wheres: Iterable[str]) -> Non
 
 def _check_names(question: Question, where: str) -> None:
     if not QUESTION_ID.fullmatch(question.id):
-        raise UserError(f"{where}: id '{question.id}' must be a letter, then letters, digits, - _")
+        raise UserError(f"{where}: id {question.id!r} must be a letter, then letters, digits, - _")
     for name, valid in (("kind", KINDS), ("family", FAMILIES), ("fold", FOLDS)):
         given = getattr(question, name)
         if given not in valid:
-            raise UserError(f"{where}: unknown {name} '{given}': {one_of(valid, given)}")
+            raise UserError(f"{where}: unknown {name} {given!r}: {one_of(valid, given)}")
     if question.review not in REVIEWS:
-        raise UserError(f"{where}: unknown review '{question.review}': use {', '.join(REVIEWS)}")
+        raise UserError(f"{where}: unknown review {question.review!r}: use {', '.join(REVIEWS)}")
 
 
 def _check_values(question: Question, where: str) -> None:
     if same_value(question.near, question.gold):
-        raise UserError(f"{where}: near '{question.near}' equals the gold: give a wrong value")
+        raise UserError(f"{where}: near {question.near!r} equals the gold: give a wrong value")
     if question.far is None:
         return
     for name in ("gold", "near"):
         if same_value(question.far, getattr(question, name)):
-            raise UserError(f"{where}: far '{question.far}' equals the {name}: give another value")
+            raise UserError(f"{where}: far {question.far!r} equals the {name}: give another value")
 
 
 def load_rows(path: Path) -> tuple[Question, ...]:
