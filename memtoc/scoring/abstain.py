@@ -29,6 +29,12 @@ _CONCLUSION = re.compile(
 )
 _GUESS = re.compile(r"\b(?:possibly|perhaps|maybe|likely|probably|might|may be|could|guess)\b")
 _BASIS = re.compile(r"\b(?:based on|according to|from|given|per)\b[^,;]{0,120},")
+_REPORTED = re.compile(
+    r"^(?:the |this )?(?:provided |returned )?(?:tool|lookup|search|database|output|result|response)"
+    r"(?:'s)?(?: output| result| response| return| call)? (?:says?|said|returned|returns|states?"
+    r"|stated|indicates?|indicated|shows?|showed|gives?|gave|suggests?|suggested|reports?|lists?) "
+    r"(?!only\b)"
+)
 _NEGATION = re.compile(r"\b(?:not|never|cannot|nor)\b|n't\b")
 
 
@@ -90,7 +96,9 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
     for at, clause in enumerate(clauses):
         if _refuses(clause, question):
             refused = at
-        elif _answers(clause, question) and not _explains(clause, clauses[at - 1], question):
+        elif _answers(clause, question, first=at == 0) and not _explains(
+            clause, clauses[at - 1], question
+        ):
             asserted = at
             if refused < 0:
                 break
@@ -162,12 +170,16 @@ def _may_refuse(text: str) -> bool:
     return any(trigger in text for trigger in refusal.TRIGGERS)
 
 
-def _answers(clause: str, question: str) -> bool:
-    """Whether a clause gives a value, right or wrong, for what the question asks."""
+def _answers(clause: str, question: str, *, first: bool) -> bool:
+    """Whether a clause gives a value, right or wrong, for what the question asks.
+
+    What the tool returned is an answer where the span opens with it, a mention elsewhere.
+    """
     if _NEGATION.search(clause) or another_fact(clause, question):
         return False
     concluded = _CONCLUSION.search(clause)
     if concluded:
         return asserts(clause[concluded.end() :], question)
     clause = _BASIS.sub("", clause)
+    clause = _REPORTED.sub("", clause) if first else clause
     return not refusal.NO_ASSERTION.search(clause) and asserts(clause, question)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from memtoc.scoring.lexicon import (
     AREA_FORMS,
     AREA_KINDS,
+    BUILDINGS,
     COMMON,
     HEADS,
     HONORIFICS,
@@ -27,6 +28,8 @@ _OTHER_NAME = re.compile(r"\s*(ne|nee|born|formerly|aka|a\.\s?k\.\s?a\.?|also kn
 _SPLIT = re.compile(r",\s|\s-\s|:\s")
 # "Sultan al-Dawla" is a name, "Prince of Wales" a title: nothing is taken from their front.
 _JOINED = PARTICLES | {"of", "and"}
+# "Green-Wood Cemetery in Brooklyn" is the cemetery with its place; "Death in Venice" is not.
+_LOCATED = re.compile(rf"\b(?:{'|'.join(BUILDINGS)})(?P<gap>\s(?:in|at|near)\s)")
 _NOT_NAMES = COMMON | HONORIFICS
 # Without capitals an adjective is told from a given name by its ending alone.
 _ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")
@@ -72,8 +75,10 @@ def name_of(text: Text) -> Name:
 
 
 def _cut(shown: str) -> tuple[str, str, str]:
-    found = _SPLIT.search(shown)
-    return (shown[: found.start()], ",", shown[found.end() :]) if found else (shown, "", "")
+    located, comma = _LOCATED.search(shown), _SPLIT.search(shown)
+    if located and (not comma or located.start("gap") < comma.start()):
+        return shown[: located.start("gap")], ",", shown[located.end("gap") :]
+    return (shown[: comma.start()], ",", shown[comma.end() :]) if comma else (shown, "", "")
 
 
 def _other_name(bracket: str, head: Words) -> Words:
