@@ -30,7 +30,8 @@ _CONCLUSION = re.compile(
 _GUESS = re.compile(r"\b(?:possibly|perhaps|maybe|likely|probably|might|may be|could|guess)\b")
 _BASIS = re.compile(r"\b(?:based on|according to|from|given|per)\b[^,;]{0,120},")
 _REPORTED = re.compile(
-    r"^(?:the |this )?(?:provided |returned )?(?:tool|lookup|search|database|output|result|response)"
+    r"^(?:the |this )?(?:provided |returned )?"
+    r"(?:tool|lookup|search|database|output|result|response)"
     r"(?:'s)?(?: output| result| response| return| call)? (?:says?|said|returned|returns|states?"
     r"|stated|indicates?|indicated|shows?|showed|gives?|gave|suggests?|suggested|reports?|lists?) "
     r"(?!only\b)"

@@ -8,12 +8,16 @@ import re
 from bisect import bisect_left
 from functools import lru_cache
 
-from memtoc.scoring.clauses import is_abbreviation
+from memtoc.scoring.clauses import clauses_of, is_abbreviation
 from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
 from memtoc.scoring.text import Text, occurrences, read
 
 _OPENERS = frozenset(("by", "in", "on", "at", "circa", "likely", "probably", "possibly", "perhaps"))
 _STEM = 5
+_HEDGE = re.compile(
+    r"^\W*(?:although|though|while|not)\b|\b(?:not|n't) (?:\w+ )?(?:sure|certain|positive|know)\b"
+    r"|\b(?:unsure|uncertain|afraid|sorry|cannot|can't|could not|couldn't|unable)\b"
+)
 
 # A value ends where a sentence, a relative clause or a caveat begins.
 _VALUE_END = re.compile(
@@ -37,7 +41,7 @@ def value(text: str, question: str) -> Text:
 def value_range(text: str, question: str) -> tuple[int, int]:
     """The first word of the value and the one behind its last."""
     said, known = read(text), known_words(question)
-    first = _echo_end(said, known)
+    first = _echo_end(said, _behind_hedge(said, question), known)
     return first, _echo_start(said, first, clause_end(said, first), known)
 
 
@@ -45,6 +49,16 @@ def value_range(text: str, question: str) -> tuple[int, int]:
 def known_words(question: str) -> frozenset[str]:
     """The question's own words, by their stem: sponsors and sponsoring are one."""
     return frozenset(word[:_STEM] for word in read(question).words if word not in COMMON)
+
+
+def _behind_hedge(said: Text, question: str) -> int:
+    """The first word behind an opening clause that only hedges or turns something down."""
+    clauses = clauses_of(said.shown)
+    if len(clauses) == 1 or not _HEDGE.search(said.shown, *clauses[0]):
+        return 0
+    start, end = clauses[1]
+    behind = bisect_left(said.starts, start)
+    return behind if asserts(said.shown[start:end], question) else 0
 
 
 def _echoes(word: str, known: frozenset[str]) -> bool:
@@ -55,14 +69,15 @@ def _is_common(word: str) -> bool:
     return word in COMMON or (len(word) > 5 and word.endswith(("ed", "ing", "ly")))
 
 
-def _echo_end(said: Text, known: frozenset[str]) -> int:
+def _echo_end(said: Text, start: int, known: frozenset[str]) -> int:
     """Where the value starts: behind the last copula or preposition of the opening echo.
 
     Behind a copula a preposition counts only while no word of the question came between: in "the
     answer is Catherine of Navarre" the value starts with Catherine, be she named in the question.
     """
-    cut, sentence, repeated, named = 0, False, 0, False
-    for at, word in enumerate(said.words):
+    cut, sentence, repeated, named = start, False, 0, False
+    for at in range(start, len(said.words)):
+        word = said.words[at]
         if not _echoes(word, known):
             break
         copula = word in COPULAS
@@ -73,8 +88,8 @@ def _echo_end(said: Text, known: frozenset[str]) -> int:
             cut = at + 1
     else:
         # Nothing but the question's words: there is no value to tell from the echo.
-        return 0
-    first = cut if sentence or repeated >= 2 or ":" in said.after(cut - 1) else 0
+        return start
+    first = cut if sentence or repeated >= 2 or ":" in said.after(cut - 1) else start
     while first < len(said.words) - 1 and said.words[first] in _OPENERS:
         first += 1
     return first
