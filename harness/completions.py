@@ -2,7 +2,9 @@
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
 
 from harness.hashing import digest_of
 
@@ -23,8 +25,8 @@ class Decoding:
     """How text is drawn: greedy where ``temperature`` is 0, else from softmax(logits / T)."""
 
     name: str
-    temperature: float
-    max_new_tokens: int
+    temperature: Annotated[float, Field(ge=0)]
+    max_new_tokens: Annotated[int, Field(ge=1)]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
 
 from harness.completions import Decoding
 from harness.engines import EngineSpec
@@ -20,6 +22,7 @@ ALIASES = {"no_conflict": "tool_right"}
 
 Section = Literal["note", "schema", "question", "return", "mitigation", "answer_line"]
 Presents = Literal["tool", "passage"]
+Heading = Literal["question", "schema", "return", "passage"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Formulation:
     note: Mapping[Presents, str]
     no_recall: Mapping[Presents, str]
     judgement: Mapping[Presents, str]
-    heading: Mapping[str, str]
+    heading: Mapping[Heading, str]
     answer_line: str
 
 
@@ -98,8 +101,8 @@ class Report:
     """
 
     matcher: Literal["boundary", "containment"]
-    min_support: int
-    max_error_rate: float
+    min_support: Annotated[int, Field(ge=0)]
+    max_error_rate: Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ class ArmSettings:
     limit: int | None
     ids: tuple[str, ...] | None
     shard: Shard | None
-    seed: int
+    seed: Annotated[int, Field(ge=0)]
     dry_run: bool
     report: Report
     tracker: TrackerSpec
@@ -164,12 +167,31 @@ def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
         raise UserError(f"conditions is empty: name some of {', '.join(CONDITIONS)}")
     if arm.limit is not None and arm.limit < 1:
         raise UserError(f"limit={arm.limit}: give at least 1, or null for all questions")
+    if arm.ids is not None and not arm.ids:
+        raise UserError("ids is empty: name some questions, or null for all")
+    if sorted(arm.layout.sections) != sorted(get_args(Section)):
+        raise UserError(f"layout.sections: name each of {', '.join(get_args(Section))} once")
+    _check_wording(arm.formulation)
     if arm.elicitation.name not in arm.formulation.closed_book:
         raise UserError(
             f"elicitation '{arm.elicitation.name}' has no wording in formulation "
             f"'{arm.formulation.name}': {one_of(arm.formulation.closed_book, arm.elicitation.name)}"
         )
     return arm
+
+
+def _check_wording(wording: Formulation) -> None:
+    """Every frame finds its sentences, so that no formulation says less than another."""
+    presents, headings = get_args(Presents), get_args(Heading)
+    for name, keys in (
+        ("note", presents),
+        ("no_recall", presents),
+        ("judgement", presents),
+        ("heading", headings),
+    ):
+        absent = [key for key in keys if not getattr(wording, name).get(key)]
+        if absent:
+            raise UserError(f"formulation.{name}.{absent[0]} has no wording: write one")
 
 
 def _plain_shard(given: Any) -> str | None:
@@ -193,6 +215,9 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     Conditions come in canonical order, once each, without those that the frame cannot show; a
     payload without a condition that shows it is null.
     """
+    for name in ("conditions", "frame", "payload", "ids", "shard"):
+        if name not in container:
+            raise UserError(f"{name} has no value: set it, as in {name}=...")
     given = [ALIASES.get(name, name) for name in _texts(container["conditions"], "conditions")]
     impossible = _impossible(container["frame"])
     known = [name for name in CONDITIONS if name in given and name not in impossible]
@@ -219,6 +244,9 @@ def _texts(value: Any, key: str) -> list[str]:
     return [str(item) for item in value]
 
 
-def _impossible(frame: Mapping[str, Any]) -> set[str]:
-    names = set() if frame["has_error"] else {"tool_error"}
-    return names | (set() if frame["noop"] is not None else {"noop"})
+def _impossible(frame: Any) -> set[str]:
+    """Conditions that a frame cannot show; of what is no frame, ``arm_settings`` complains."""
+    if not isinstance(frame, Mapping):
+        return set()
+    names = set() if frame.get("has_error") else {"tool_error"}
+    return names | (set() if frame.get("noop") is not None else {"noop"})
