@@ -104,9 +104,8 @@ class ArmSweeper(BasicSweeper):
         try:
             returned = self.launcher.launch(jobs, initial_job_idx=0) if jobs else []
         except Exception as error:  # noqa: BLE001  (a process that was killed ends in many ways)
-            lost = (
-                f"a job's process ended before it could say why ({type(error).__name__}: {error})"
-            )
+            what = f"the launcher failed ({type(error).__name__}: {error})"
+            lost = f"{what}: arms that are finished are kept"
             outcomes.extend([Outcome("failed", 1, error=lost)] * len(jobs))
             return
         outcomes.extend(plain(job._return_value) for job in returned)

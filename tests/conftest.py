@@ -1,11 +1,15 @@
 """What tests of several packages share."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from arms import row, write_rows
 
 from harness.generation import release
+
+if TYPE_CHECKING:
+    from entries import Entry
 
 TOWNS = (
     ("q1", "Ravenna", "Modena", "Cuzco"),
@@ -39,3 +43,16 @@ def smollm2() -> Path:
     if find_gguf(str(spec.package)) is None:
         pytest.skip("the embedded model is not installed: make install")
     return locate(spec, ROOT / ".cache").folder
+
+
+@pytest.fixture
+def entry(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> "Entry":
+    """``python evaluate.py`` run in an empty folder, with the width of a wide terminal."""
+    from entries import Entry
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    return Entry(monkeypatch, capsys)

@@ -1,0 +1,40 @@
+"""Entry points run inside the test's process: the real command line, without a new interpreter."""
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from arms import ROOT
+
+import evaluate
+from harness.entry import start
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Entry:
+    """``python evaluate.py`` in a folder of the test's own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+
+    def __call__(self, *arguments: str) -> Ended:
+        self.monkeypatch.setattr(sys, "argv", ["evaluate.py", *arguments])
+        self.capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            start("evaluate", evaluate.run, evaluate.plan)
+        captured = self.capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ended(ended.value.code, captured.out, captured.err)
+
+
+def arm_folders(root: Path) -> list[Path]:
+    return sorted(path.parent for path in root.glob("*/DONE"))
+
+
+__all__ = ["ROOT", "Ended", "Entry", "arm_folders"]
