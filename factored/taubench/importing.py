@@ -17,8 +17,8 @@ from typing import Any
 from factored.taubench.clone import environments_in, read_clone
 from factored.taubench.loading import (
     DIGESTS,
-    DOMAINS,
     MAX_BYTES,
+    TAU_BENCH,
     is_published,
     read_bytes,
     read_json,
@@ -93,21 +93,21 @@ def _read(source: str) -> tuple[Contents, str]:
         raise UserError(f"{source}: no such file or folder; see docs/taubench.md for the sources")
     envs = environments_in(path)
     if envs:
-        found = [domain for domain in DOMAINS.values() if (envs / domain.name).is_dir()]
+        found = [domain for domain in TAU_BENCH.values() if (envs / domain.name).is_dir()]
         return {domain.name: read_clone(envs, domain) for domain in found}, _licence(path)
     for base in (path, path.parent, path.parent.parent):
         read = _reader_of_folder(base)
-        if all((base / DATABASE.format(domain=name)).is_file() for name in DOMAINS):
+        if all((base / DATABASE.format(domain=name)).is_file() for name in TAU_BENCH):
             return _read_wheel(read), _licence(base)
     return _read_plain(path), _licence(path)
 
 
 def _read_plain(path: Path) -> Contents:
-    found = [domain for domain in DOMAINS.values() if (path / domain.name).is_dir()]
+    found = [domain for domain in TAU_BENCH.values() if (path / domain.name).is_dir()]
     if not found:
         raise UserError(
             f"{path}: neither a tau-bench folder, nor tau2's, nor a folder with "
-            f"{' and '.join(DOMAINS)}"
+            f"{' and '.join(TAU_BENCH)}"
         )
     return {domain.name: _plain_files(path / domain.name, domain) for domain in found}
 
@@ -122,7 +122,7 @@ def _plain_files(folder: Path, domain: Domain) -> dict[str, Any]:
 
 
 def _read_wheel(read: Callable[[str], bytes]) -> Contents:
-    return {domain.name: read_wheel(read, domain) for domain in DOMAINS.values()}
+    return {domain.name: read_wheel(read, domain) for domain in TAU_BENCH.values()}
 
 
 def _read_wheel_file(path: Path) -> tuple[Contents, str]:
