@@ -1,97 +1,185 @@
-"""Your own questions in one csv file, run as they are::
+"""Your own factual questions: a csv of question and answer, and what else you know.
+
+::
 
     question,answer,near,far,aliases
     In which city did Gustav Mahler die?,Vienna,Graz,Kyoto,Wien|Vienna (Austria)
 
 ``near`` is a wrong value that could be taken for the answer, ``far`` one that could not; aliases
-are separated by ``|``. Further columns, each made up where it is absent or empty: id, kind,
-family, chain (questions that belong together), fold.
+are separated by ``|``. A build finds the wrong values that are not given; an arm that is run on
+the file as it is needs a near value in each row. Further columns, each made up where it is absent
+or empty: id, kind, family, chain (questions that belong together), fold, domain.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from harness.errors import UserError, one_of
+from harness.hashing import digest_of
+from memtoc.construction.drafts import SourceQuestion, normalised
 from memtoc.construction.families import asked_by
 from memtoc.construction.folds import Member, assign_folds, origin_of
 from memtoc.construction.kinds import kind_of
 from memtoc.construction.sheets import read_csv
-from memtoc.questions import FAMILIES, FOLDS, KINDS, Benchmark, Question, check_questions
+from memtoc.questions import (
+    FAMILIES,
+    FOLDS,
+    KINDS,
+    QUESTION_ID,
+    Benchmark,
+    Question,
+    check_questions,
+    same_value,
+)
 from memtoc.sources.schemas import call_for
 
-REQUIRED = ("question", "answer", "near")
-OPTIONAL = ("far", "aliases", "id", "kind", "family", "chain", "fold")
+REQUIRED = ("question", "answer")
+OPTIONAL = ("near", "far", "aliases", "id", "kind", "family", "chain", "fold", "domain")
+CHAIN = re.compile(r"[A-Za-z0-9_-]{1,48}")
 SOURCE = "human"
 LISTED_ROWS = 8
 
 
-def load(path: Path, name: str) -> Benchmark:
-    """All rows, in the file's order.
+def read(path: Path) -> list[SourceQuestion]:
+    """All rows, in the file's order, whether or not they have wrong values.
 
-    Raises UserError for the first row that is wrong, with the numbers of the others.
+    An id that is not given is made of the chain and a digest of question and answer, so that
+    neither the order of the rows nor a new one changes it. Raises UserError for the first row
+    that is wrong, with the numbers of the others.
     """
+    return [question for _, question in _rows(path, REQUIRED)]
+
+
+def load(path: Path, name: str) -> Benchmark:
+    """The rows as they are, in the file's order; each needs a near value.
+
+    Raises UserError as ``read`` does. Rows without a fold get one.
+    """
+    rows = _rows(path, (*REQUIRED, "near"))
+    wheres = [f"{path} row {number}" for number, _ in rows]
+    questions = _folded([_question(source) for _, source in rows], wheres)
+    check_questions(questions, wheres)
+    return Benchmark(name, questions, {"rows": len(rows)})
+
+
+def _rows(path: Path, filled: Sequence[str]) -> list[tuple[int, SourceQuestion]]:
     if not path.is_file():
         raise UserError(f"{path} is not a file: set benchmark.path to a csv of questions")
-    rows = list(read_csv(path, REQUIRED))
+    rows = list(read_csv(path, filled))
     if not rows:
         raise UserError(f"{path} holds no question: give at least one row")
     for column in rows[0][1]:
         if column not in (*REQUIRED, *OPTIONAL):
             hint = one_of((*REQUIRED, *OPTIONAL), column)
             raise UserError(f"{path} row 1: unknown column '{column}': {hint}")
-    wheres = [f"{path} row {number}" for number, _ in rows]
-    questions = _folded(_questions(rows, path), wheres)
-    check_questions(questions, wheres)
-    return Benchmark(name, questions, {"rows": len(rows)})
+    return _ranked(_checked(rows, filled, path))
 
 
-def _questions(rows: list[tuple[int, dict[str, str]]], path: Path) -> list[Question]:
-    questions, wrong = [], {}
+def _checked(
+    rows: Iterable[tuple[int, dict[str, str]]], filled: Sequence[str], path: Path
+) -> list[tuple[int, SourceQuestion]]:
+    questions: list[tuple[int, SourceQuestion]] = []
+    first: dict[str, int] = {}
+    wrong: dict[int, str] = {}
     for number, cells in rows:
         where = f"{path} row {number}"
         try:
-            question = _question(cells, number, where)
-            check_questions([replace(question, fold=question.fold or FOLDS[0])], [where])
-            questions.append(question)
+            question = _source_question(cells, filled, where)
+            if question.id in first:
+                raise UserError(
+                    f"{where}: id '{question.id}' stands already in row {first[question.id]}:"
+                    " remove the repeated row or give each an id of its own"
+                )
+            first[question.id] = number
+            questions.append((number, question))
         except UserError as error:
             wrong[number] = str(error)
     if wrong:
-        first, *others = wrong
-        listed = ", ".join(str(number) for number in others[:LISTED_ROWS])
-        more = "" if len(others) <= LISTED_ROWS else ", ..."
-        rest = f" (wrong too: {len(others)} more, rows {listed}{more})" if others else ""
-        raise UserError(wrong[first] + rest)
+        raise UserError(_first_of(wrong))
     return questions
 
 
-def _question(cells: Mapping[str, str], number: int, where: str) -> Question:
-    row = {column: cell.strip() for column, cell in cells.items()}
-    for column in REQUIRED:
+def _first_of(wrong: Mapping[int, str]) -> str:
+    first, *others = wrong
+    listed = ", ".join(str(number) for number in others[:LISTED_ROWS])
+    more = "" if len(others) <= LISTED_ROWS else ", ..."
+    rest = f" (wrong too: {len(others)} more, rows {listed}{more})" if others else ""
+    return wrong[first] + rest
+
+
+def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str) -> SourceQuestion:
+    row = dict.fromkeys(OPTIONAL, "") | {name: cell.strip() for name, cell in cells.items()}
+    for column in filled:
         if not row[column]:
             raise UserError(f"{where}: '{column}' is empty: fill it in or remove the row")
-    text, gold = " ".join(row["question"].split()), row["answer"]
-    family = row.get("family") or asked_by(text).family
-    kind = row.get("kind") or kind_of(gold)
-    return Question(
-        id=row.get("id") or f"row{number}",
+    _check_names(row, where)
+    _check_values(row, where)
+    text = " ".join(row["question"].split())
+    own = digest_of([normalised(text), row["answer"]])[:10]
+    chain = row["chain"] or own
+    return SourceQuestion(
+        chain=chain,
+        hop=0,
         text=text,
-        gold=gold,
-        near=row["near"],
-        far=row.get("far") or None,
-        kind=kind,
-        family=family,
-        chain=row.get("chain") or f"row{number}",
-        fold=row.get("fold", ""),
-        tool=call_for(text, *_known(family, kind)),
+        gold=row["answer"],
+        domain=row["domain"],
+        name=row["id"] or (f"q{chain}-{own}" if row["chain"] else f"q{own}"),
+        kind=row["kind"],
+        family=row["family"],
+        near=row["near"] or None,
+        far=row["far"] or None,
+        fold=row["fold"],
         source=SOURCE,
-        aliases=tuple(a.strip() for a in row.get("aliases", "").split("|") if a.strip()),
+        aliases=tuple(alias.strip() for alias in row["aliases"].split("|") if alias.strip()),
     )
 
 
-def _known(family: str, kind: str) -> tuple[str, str]:
-    """A tool exists for these; a wrong name is told by the check that follows."""
-    return (family if family in FAMILIES else "free_form", kind if kind in KINDS else "work")
+def _check_names(row: Mapping[str, str], where: str) -> None:
+    if row["id"] and not QUESTION_ID.fullmatch(row["id"]):
+        raise UserError(f"{where}: id '{row['id']}' must be a letter, then letters, digits, - _")
+    if row["chain"] and not CHAIN.fullmatch(row["chain"]):
+        raise UserError(f"{where}: chain '{row['chain']}' must be letters, digits, - or _")
+    for name, valid in (("kind", KINDS), ("family", FAMILIES), ("fold", FOLDS)):
+        if row[name] and row[name] not in valid:
+            raise UserError(f"{where}: unknown {name} '{row[name]}': {one_of(valid, row[name])}")
+
+
+def _check_values(row: Mapping[str, str], where: str) -> None:
+    for name, other in (("near", "answer"), ("far", "answer"), ("far", "near")):
+        if row[name] and row[other] and same_value(row[name], row[other]):
+            raise UserError(f"{where}: {name} '{row[name]}' equals the {other}: give a wrong value")
+
+
+def _ranked(rows: Sequence[tuple[int, SourceQuestion]]) -> list[tuple[int, SourceQuestion]]:
+    """Each question with its place in its chain, which the order of the rows does not change."""
+    seen: Counter[str] = Counter()
+    hops: dict[str, int] = {}
+    for name, chain in sorted((question.id, question.chain) for _, question in rows):
+        hops[name] = seen[chain]
+        seen[chain] += 1
+    return [(number, replace(question, hop=hops[question.id])) for number, question in rows]
+
+
+def _question(source: SourceQuestion) -> Question:
+    family = source.family or asked_by(source.text).family
+    kind = source.kind or kind_of(source.gold)
+    return Question(
+        id=source.id,
+        text=source.text,
+        gold=source.gold,
+        near=source.near or "",
+        far=source.far,
+        kind=kind,
+        family=family,
+        chain=source.chain,
+        fold=source.fold,
+        tool=call_for(source.text, family, kind),
+        source=source.source,
+        aliases=source.aliases,
+    )
 
 
 def _folded(questions: Sequence[Question], wheres: Sequence[str]) -> tuple[Question, ...]:

@@ -10,11 +10,11 @@ from fake_wikidata import World, item, serve
 from sklearn.metrics import cohen_kappa_score
 
 from harness.errors import UserError
-from memtoc.construction import csv_source, stages, tables
+from memtoc.construction import stages, tables
 from memtoc.construction.stages import DistractSettings
 from memtoc.construction.wikidata import Wikidata, WikidataSettings
 from memtoc.questions import load_rows
-from memtoc.sources import memtoc, toolhop
+from memtoc.sources import csv_source, memtoc, toolhop
 from memtoc.sources.schemas import check_call
 
 FIXTURE = Path(__file__).parents[1] / "sources/toolhop_30.json"
@@ -381,12 +381,14 @@ def test_your_own_csv_becomes_a_benchmark(tmp_path):
     assert stages.check_stage(folder, 2025).violations == ()
     stages.fold_stage(folder, 0)
     benchmark = stages.write_stage(folder, folder / "out", 2025)
-    by_id = {question.id: question for question in benchmark.questions}
-    assert list(by_id) == ["qalien-0", "qalien-1", "qrow5-0"]
-    assert (by_id["qalien-0"].near, by_id["qalien-0"].source) == ("John Carpenter", "human")
-    assert by_id["qrow5-0"].near == "16 May 1912"
-    assert by_id["qalien-1"].source == "temporal"
-    assert by_id["qalien-0"].fold == by_id["qalien-1"].fold
+    by_gold = {question.gold: question for question in benchmark.questions}
+    assert list(by_gold) == [question.gold for question in benchmark.questions]
+    scott, year, titanic = (by_gold[gold] for gold in ("Ridley Scott", "1937", "15 April 1912"))
+    assert (scott.near, scott.source, scott.aliases) == (
+        "John Carpenter", "human", ("Sir Ridley Scott",)
+    )  # fmt: skip
+    assert (titanic.near, year.source) == ("16 May 1912", "temporal")
+    assert scott.fold == year.fold and scott.id.startswith("qalien-")
 
 
 @pytest.mark.parametrize(
