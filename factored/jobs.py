@@ -1,9 +1,10 @@
-"""A TauBench arm as a job of its own or of a sweep: from a plan to an outcome."""
+"""TauBench arms, and tool agents on recorded calls, as jobs: from a plan to an outcome."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from factored import call_evaluation
 from factored.arm import TauBenchArm, prepare
 from factored.dry_run import dry_run
 from factored.evaluation import RESULTS, TauBenchResult, evaluate
@@ -18,12 +19,21 @@ FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", RESUL
 
 
 def plan(container: dict[str, Any]) -> Plan:
-    """The arm of a resolved config: canonical, validated."""
+    """What a resolved config asks for: canonical, validated."""
+    if container["task"] == "calls":
+        return call_evaluation.plan(container)
     config, notes = canonical(container)
     taubench_settings(config)
     players = [config[role] for role in ("planner", "tool_agent", "user")]
     models = [[player.get("model"), player.get("engine")] for player in players if player]
     return Plan(config, digest_of(models), tuple(notes))
+
+
+def run(planned: Plan) -> Outcome:
+    """Runs what was planned."""
+    if planned.config["task"] == "calls":
+        return call_evaluation.run(planned)
+    return run_arm(planned)
 
 
 def run_arm(planned: Plan) -> Outcome:

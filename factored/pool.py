@@ -13,7 +13,7 @@ from factored.calls import CallChecker
 from factored.episode import INVALID, Agent, run_episode
 from factored.planners import ModelPlanner, Planner, ScriptPlanner, ScriptSpec
 from factored.results import episode_row, key_of
-from factored.roles import Retries, Role, Usage
+from factored.roles import Retries, Role, Usage, audit_template
 from factored.taubench.environment import Environment
 from factored.taubench.simulator import HumanUser, ModelUser, ModelUserSpec
 from factored.taubench.users import RecordedUser, ScriptedUser, User
@@ -43,6 +43,9 @@ def run_episodes(arm: TauBenchArm, folder: RunFolder) -> list[dict[str, Any]]:
     """
     done = finished(folder)
     todo = [key for key in keys(arm) if key not in done]
+    if todo:
+        for backend in arm.backends.values():
+            audit_template(backend)
     with PassProgress("episodes", len(keys(arm))) as progress, _stage(arm) as stage:
         progress.cached_rows(len(keys(arm)) - len(todo))
         for row in _run(stage, todo):

@@ -1,16 +1,19 @@
 """A role that a model plays: planner, tool agent or user, each on its own engine and decoding."""
 
 import re
+import secrets
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 from harness.completions import Completion, Decoding, Message, Request, failed
 from harness.engines import EngineSpec
 from harness.errors import UserError
+from harness.generation import Backend
 from harness.models import ModelSpec
+from harness.rendering import Renderer, audit
 from harness.seeds import generator
 from harness.shared_backend import SharedBackend
 
@@ -143,6 +146,24 @@ class Role:
             return 0
         key = f"{self.key}/{self.usage.calls}"
         return generator(self.seed, self.name, key).getrandbits(31)
+
+
+def audit_template(backend: Backend) -> None:
+    """Raises UserError where the model's chat template drops a turn of a dialogue.
+
+    Random words stand in a system text, a user's and an agent's turn, and a tool's answer.
+    """
+    if backend.checkpoint is None:
+        return
+    words = [f"sentinel{secrets.token_hex(4)}" for _ in range(4)]
+    roles: tuple[Literal["system", "user", "assistant"], ...] = (
+        "system",
+        "user",
+        "assistant",
+        "user",
+    )
+    messages = [Message(role, word) for role, word in zip(roles, words, strict=True)]
+    audit(Renderer(backend.model, backend.checkpoint.folder), messages, words)
 
 
 def without_thoughts(text: str) -> str:

@@ -13,10 +13,14 @@ from harness.errors import UserError
 
 @dataclass(frozen=True)
 class Script:
-    """What the user says and what the agent does; the reward, where a run is recorded."""
+    """What the user says and what the agent does.
+
+    A recorded one also has the answer to each action, and the reward.
+    """
 
     user_lines: tuple[str, ...]
     actions: tuple[Action, ...]
+    answers: tuple[str, ...] = ()
     reward: float | None = None
 
 
@@ -43,8 +47,13 @@ def recorded_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
 
 
 def _recorded(recording: Recording) -> Script:
-    actions = tuple(step.action for step in recording.steps if step.action is not None)
-    return Script(tuple(recording.user_lines), actions, recording.reward)
+    steps = [step for step in recording.steps if step.action is not None]
+    return Script(
+        user_lines=tuple(recording.user_lines),
+        actions=tuple(step.action for step in steps if step.action is not None),
+        answers=tuple(step.answer or "" for step in steps),
+        reward=recording.reward,
+    )
 
 
 def domain_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:

@@ -30,6 +30,14 @@ class OracleSpec:
 
 
 @dataclass(frozen=True)
+class Example:
+    """A request and its call, shown as turns of an earlier exchange."""
+
+    request: str
+    call: str
+
+
+@dataclass(frozen=True)
 class ModelToolAgentSpec(Played):
     """A small model.
 
@@ -47,6 +55,7 @@ class ModelToolAgentSpec(Played):
     tools_as: Literal["signatures", "schemas"]
     instruction: str
     instruction_without_schemas: str
+    examples: tuple[Example, ...]
     request: str
 
 
@@ -95,8 +104,11 @@ def tool_agent_messages(
     kept = _fitting([f"{who}: {text}" for who, text in lines], spec.max_characters)
     asked = spec.request.replace("{request}", request)
     content = "\n".join([*kept, asked]) if kept else asked
-    messages = (Message("system", instruction.strip()), Message("user", content))
-    return messages, len(lines) - len(kept)
+    messages = [Message("system", instruction.strip())]
+    for example in spec.examples:
+        messages.append(Message("user", spec.request.replace("{request}", example.request)))
+        messages.append(Message("assistant", example.call))
+    return (*messages, Message("user", content)), len(lines) - len(kept)
 
 
 def _fitting(lines: Sequence[str], room: int) -> list[str]:
