@@ -15,7 +15,7 @@ from harness.outcomes import Outcome, Plan
 
 def plan(config: dict[str, Any]) -> Plan:
     """A resolved config in canonical form, checked; its ``task`` says whose it is."""
-    if config["task"] == "taubench":
+    if config["task"] in ("taubench", "calls"):
         from factored import jobs as taubench
 
         return taubench.plan(config)
@@ -27,10 +27,10 @@ def plan(config: dict[str, Any]) -> Plan:
 def run(config: dict[str, Any]) -> Outcome:
     """One arm from a resolved config: check it, evaluate it, say how it went."""
     planned = plan(config)
-    if config["task"] == "taubench":
+    if config["task"] in ("taubench", "calls"):
         from factored import jobs as taubench
 
-        return taubench.run_arm(planned)
+        return taubench.run(planned)
     from memtoc import jobs
 
     return jobs.run_merge(planned) if config["task"] == "merge" else jobs.run_arm(planned)
