@@ -1,5 +1,6 @@
 """What is asked of an engine and what it gives back."""
 
+import re
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
@@ -7,6 +8,9 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from harness.hashing import digest_of
+
+# Reasoning models write one of these around their thoughts; group 1 is "/" where they end.
+_THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 
 Status = Literal["ok", "truncated", "empty", "error"]
 Finish = Literal["stop", "length", "error"]
@@ -71,7 +75,8 @@ class Completion:
 
 
 def _thought_is_open(text: str) -> bool:
-    return text.rfind("<think>") > text.rfind("</think>")
+    marks = _THOUGHT.findall(text)
+    return bool(marks) and not marks[-1]
 
 
 def failed(reason: str) -> Completion:

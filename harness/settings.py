@@ -45,6 +45,8 @@ def parse(settings: type[Settings], container: Mapping[str, Any]) -> Settings:
 
 def _explain(error: ValidationError, container: Mapping[str, Any]) -> str:
     first = error.errors(include_url=False)[0]
+    if first["type"] == "json_invalid":  # a number that JSON has not, half a character
+        return f"the config cannot be written as JSON: {first['msg']}: mend the text or number"
     key = _key(first["loc"], container)
     given = first["input"]
     if first["type"] == "missing":

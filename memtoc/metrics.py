@@ -43,8 +43,9 @@ class Rate:
 class Estimate:
     """A rate's value with its support.
 
-    ``low`` and ``high`` bound the 95 % interval. ``truncated`` rows are in the denominator,
-    ``errors`` (failed requests) are not; value and bounds are None without support.
+    ``low`` and ``high`` bound the 95 % interval. ``errors`` (failed requests) are not in the
+    denominator; of the ``truncated`` rows those are that were cut after their thoughts had ended.
+    Value and bounds are None without support.
     """
 
     metric: str
@@ -135,8 +136,10 @@ def measure(rows: Sequence[Row], seed: int) -> dict[str, Any]:
 
 
 def _measure(rows: Sequence[Row], matcher: str, seed: int) -> dict[str, Any]:
-    eligible, hits, failed = _tally(rows, matcher)
-    truncated = np.array([row["status"] == "truncated" for row in rows], dtype=float) @ eligible
+    eligible, hits, unscored = _tally(rows, matcher)
+    status = np.array([row["status"] for row in rows])
+    truncated = (status == "truncated").astype(float) @ (eligible + unscored)
+    failed = (status == "error").astype(float) @ unscored
     clusters = [row["id"] for row in rows]
     drawn = bootstrap_ratios(cluster_sums(hits, clusters), cluster_sums(eligible, clusters), seed)
     estimates = [
@@ -152,19 +155,21 @@ def _measure(rows: Sequence[Row], matcher: str, seed: int) -> dict[str, Any]:
 
 
 def _tally(rows: Sequence[Row], matcher: str) -> tuple[Floats, Floats, Floats]:
-    """Who is in each rate's denominator, who in its numerator (rows x rates), and who failed."""
-    eligible = np.zeros((len(rows), len(RATES)))
-    hits, failed = eligible.copy(), np.zeros(len(RATES))
+    """Who is in each rate's denominator, in its numerator, and who would be but gave no answer.
+
+    Each rows x rates.
+    """
+    eligible, hits, unscored = np.zeros((3, len(rows), len(RATES)))
     for number, row in enumerate(rows):
         score = row["scores"][matcher]
         concerned = _concerned(row["condition"], score["cell"])
         if score["outcome"] is None:
-            failed[concerned] += 1
+            unscored[number, concerned] = 1
             continue
         counted = flags(row, score)
         eligible[number, concerned] = 1
         hits[number, concerned] = [counted[RATES[at].counts] for at in concerned]
-    return eligible, hits, failed
+    return eligible, hits, unscored
 
 
 @cache

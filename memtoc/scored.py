@@ -18,13 +18,15 @@ from memtoc.scoring import (
 
 
 def score_episode(row: Episode, reply: Completion, memory_reply: Completion) -> dict[str, Any]:
-    """Scores a reply beside its memory; a failed request gets no decisions, only its status.
+    """Scores a reply beside its memory.
 
-    The cell is known even where the final request failed, unless the memory's request failed.
+    A failed request, and a reply that was cut while the model still thought, get no decisions,
+    only their status. The cell is known all the same, unless that befell the memory's request.
     """
-    question, failed = row.question, reply.status == "error"
-    span, memory_span = extract(reply.text), extract(memory_reply.text)
-    known = None if memory_reply.status == "error" else memory_span
+    question, span = row.question, extract(reply.text)
+    memory_span = extract(memory_reply.text)
+    failed = _is_no_answer(reply, span)
+    known = None if _is_no_answer(memory_reply, memory_span) else memory_span
     named = acknowledges(reply.text, known.text if known else None, row.tool_value)
     return {
         "id": question.id,
@@ -47,6 +49,10 @@ def score_episode(row: Episode, reply: Completion, memory_reply: Completion) -> 
             matcher: _scores(matcher, row, None if failed else span, known) for matcher in MATCHERS
         },
     }
+
+
+def _is_no_answer(reply: Completion, span: Span) -> bool:
+    return reply.status == "error" or span.rule == "unclosed_thought"
 
 
 def _scores(
