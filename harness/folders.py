@@ -70,6 +70,11 @@ class RunFolder:
         """A JSONL file of the folder."""
         write_jsonl(self.path / name, rows)
 
+    def read_rows(self, name: str) -> list[dict[str, Any]]:
+        """Rows of a file that ``write_rows`` left."""
+        lines = (self.path / name).read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
     def write(self, name: str, value: Any) -> None:
         """A JSON file of the folder."""
         write_json(self.path / name, value)

@@ -13,7 +13,14 @@ from memtoc.settings import Report
 
 def show(result: ArmResult, report: Report, console: Console) -> None:
     """Prints the arm's cells, outcomes and rates, and where its files are."""
-    found = result.metrics["matchers"][report.matcher]
+    show_rates(result.metrics, report, console)
+    console.print(_status_line(result.metrics, result.manifest), highlight=False, markup=False)
+    console.print(f"arm: {result.folder}", highlight=False, soft_wrap=True, markup=False)
+
+
+def show_rates(metrics: Mapping[str, Any], report: Report, console: Console) -> None:
+    """Prints cells, outcomes and rates under the report's matcher, and the main ones in words."""
+    found = metrics["matchers"][report.matcher]
     console.print(
         _counts("Cells (is the memory right, is the return right?)", found["cells"], CELLS)
     )
@@ -21,8 +28,6 @@ def show(result: ArmResult, report: Report, console: Console) -> None:
     console.print(_rates(found["rates"], report))
     for line in in_words(found["rates"]):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(_status_line(result.metrics, result.manifest), highlight=False, markup=False)
-    console.print(f"arm: {result.folder}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _counts(title: str, counts: Mapping[str, Mapping[str, int]], names: Sequence[str]) -> Table:
