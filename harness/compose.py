@@ -37,6 +37,9 @@ def explain(error: Exception, config_name: str) -> str:
 def _option(group: str, name: str) -> str:
     if group == "hydra/launcher":
         return f"{group}={name}: not installed: pip install -r requirements-cluster.txt"
+    if not group.startswith("hydra"):  # experiment/memtoc is a folder of the group experiment
+        group, _, folder = group.partition("/")
+        name = f"{folder}/{name}" if folder else name
     return f"{group}={name}: no such option: {one_of(_options(group), name)}"
 
 

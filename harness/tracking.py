@@ -171,7 +171,7 @@ def _init(spec: WandbTracker, run: TrackedRun, mode: Literal["offline", "online"
     import wandb
 
     settings = wandb.Settings(
-        root_dir=str(run.root),
+        root_dir=str(run.root.resolve()),
         silent=True,
         console="off",
         disable_code=True,
@@ -211,12 +211,12 @@ def _show(shown: Any, run: TrackedRun, findings: Findings) -> None:
     import wandb
 
     shown.log(dict(findings.scalars))
-    rows = list(findings.sample)[:MOST_SAMPLES]
-    if rows:
-        columns = list(rows[0])
-        data = [[row.get(column) for column in columns] for row in rows]
-        shown.log({"sample": wandb.Table(columns=columns, data=data)})
     artifact = wandb.Artifact(re.sub(r"[^\w.-]", "_", run.name)[:120], type=run.job_type)
     for path in findings.files:
         artifact.add_file(str(path))
+    rows = list(findings.sample)[:MOST_SAMPLES]
+    if rows:  # inside the artifact: a table that is logged becomes an artifact of its own
+        columns = list(rows[0])
+        data = [[row.get(column) for column in columns] for row in rows]
+        artifact.add(wandb.Table(columns=columns, data=data), "sample")
     shown.log_artifact(artifact)

@@ -1,0 +1,190 @@
+"""The command line: what is wrong, in one line, with the nearest valid name; exit codes."""
+
+import errno
+from pathlib import Path
+
+import pytest
+from arms import command, obey_file_modes
+from entries import Entry
+
+from harness.engines.mock import MockEngine
+
+QUIET = ("engine=mock", "tracker=none", "limit=2")
+
+
+def line(text: str) -> str:
+    """The one line that a user sees; tracebacks and progress would make it more."""
+    lines = [item for item in text.splitlines() if item]
+    assert len(lines) == 1, text
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("limt=3", "limt: no such setting: did you mean 'limit'?"),
+        ("report.matchr=boundary", "report.matchr: no such setting: did you mean 'report.matcher'"),
+        ("formulation=refs", "formulation=refs: no such option: did you mean 'ref'?"),
+        ("modl=qwen", "modl: no such setting: did you mean 'model'?"),
+        ("benchmark=csv", "benchmark.path has no value: set it, as in benchmark.path=..."),
+        ("limit=many", "limit='many' does not fit: input should be a valid integer"),
+        ("limit=0", "limit=0: give at least 1"),
+        ("seed=1.5", "seed=1.5 does not fit"),
+        ("conditions=tool_right", "write 'conditions=[tool_right]'"),
+        ("conditions=[tool_rihgt]", "unknown condition 'tool_rihgt': did you mean 'tool_right'?"),
+        ("conditions=[]", "conditions is empty"),
+        ("ids=s10-1", "ids=s10-1 is not a list: write 'ids=[s10-1]'"),
+        ("ids=[s10-99]", "has no question 's10-99'"),
+        ("limit=2,3", "add -m to sweep, or write a list as 'key=[a,b]'"),
+        ("conditions=[tool_right", "lists are written 'key=[a,b]'"),
+        ("shard=5/4", "shard=5/4: write the part and the number of parts, as in shard=1/4"),
+        ("shard=0.25", "shard=0.25: write the part"),
+        ("experiment=memtoc/frame", "experiment=memtoc/frame: no such option: did you mean"),
+        ("hydra/launcher=nothing", "hydra/launcher=nothing: not installed"),
+    ],
+)
+def test_a_mistake_is_one_line_with_the_fix_and_exit_code_2(
+    entry: Entry, override: str, words: str
+):
+    ended = entry(*QUIET, override)
+    assert ended.code == 2
+    assert words in line(ended.err)
+    assert line(ended.err).startswith("error: ")
+    assert not Path("runs").exists()
+
+
+def test_an_unknown_config_name_gets_the_nearest_one(entry: Entry):
+    ended = entry("--config-name=merg")
+    assert ended.code == 2
+    assert "--config-name=merg: no such config: did you mean 'merge'?" in line(ended.err)
+
+
+def test_a_rule_between_groups_is_refused_in_one_line(entry: Entry):
+    ended = entry(*QUIET, "frame=passage", "conditions=[tool_error]")
+    assert ended.code == 2
+    assert "frame 'passage' can show none of the conditions" in line(ended.err)
+    ended = entry(*QUIET, "mitigation=warn", "conditions=[no_tool]")
+    assert "mitigation 'warn' stands in no prompt" in line(ended.err)
+    ended = entry(*QUIET, "model=llama_base", "model.thinking=true")
+    assert "model 'llama_base' is a base checkpoint" in line(ended.err)
+
+
+def test_a_run_that_fails_ends_with_1_and_names_the_first_reason(entry: Entry):
+    ended = entry(*QUIET, "engine.rules=[{contains: FINAL, error: server is down}]")
+    assert ended.code == 1
+    assert "failed: 2 of 2 rows failed (first: server is down)" in ended.err
+
+
+def test_what_nobody_foresaw_leaves_its_traceback_and_ends_with_1(
+    entry: Entry, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(self, request):
+        raise ZeroDivisionError("by surprise")
+
+    monkeypatch.setattr(MockEngine, "_reply", broken)
+    ended = entry(*QUIET)
+    assert ended.code == 1
+    assert "Traceback" in ended.err
+    assert "failed: ZeroDivisionError: by surprise" in ended.err
+
+
+def test_an_interrupt_ends_with_130_and_the_same_command_goes_on(
+    entry: Entry, monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(self, request):
+        if "A tool has already" in request.messages[0].content:
+            raise KeyboardInterrupt
+        return reply(self, request)
+
+    reply = MockEngine._reply
+    monkeypatch.setattr(MockEngine, "_reply", interrupted)
+    ended = entry(*QUIET)
+    assert ended.code == 130
+    assert "interrupted: run the same command again to go on" in ended.err
+    assert len(list(Path("memories").glob("*/DONE"))) == 1
+    assert not list(Path("runs").glob("*/DONE"))
+    monkeypatch.setattr(MockEngine, "_reply", reply)
+    assert entry(*QUIET).code == 0
+    assert len(list(Path("runs").glob("*/DONE"))) == 1
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_disk_that_takes_nothing_is_a_mistake_to_mend(number: int):
+    import os
+
+    from harness.entry import guarded
+
+    def work() -> None:
+        raise OSError(number, os.strerror(number), "/data/runs")
+
+    code, words = guarded(work, "evaluate")
+    assert code == 2
+    assert words.startswith("/data/runs: ")
+
+
+def test_a_runs_folder_that_cannot_be_written_is_named(tmp_path: Path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o555)
+    for tracker in ("none", "wandb"):
+        ended = command(
+            "engine=mock", "limit=2", f"tracker={tracker}", f"paths.runs={locked}",
+            cwd=tmp_path, preexec_fn=obey_file_modes,
+        )  # fmt: skip
+        assert ended.returncode == 2
+        (words,) = [item for item in ended.stderr.splitlines() if item.startswith("error: ")]
+        assert str(locked) in words
+        assert "check paths.*" in words
+
+
+def test_help_says_what_it_does_lists_every_group_and_gives_five_examples(entry: Entry):
+    ended = entry("--help")
+    assert ended.code == 0
+    assert "asks a model every question" in ended.out
+    from arms import ROOT
+
+    groups = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir()}
+    for group in groups - {"hydra", "local", "experiment"}:
+        assert f"\n{group}: " in ended.out
+    assert "experiment/memtoc: " in ended.out
+    examples = ended.out.split("Examples")[1]
+    assert examples.count("python evaluate.py") == 5
+
+
+def test_help_loads_no_heavy_library(tmp_path: Path):
+    import subprocess
+    import sys
+
+    from arms import ROOT, command_environment
+
+    program = (
+        "import atexit, runpy, sys\n"
+        "heavy = ('torch', 'transformers', 'wandb', 'pandas', 'scipy', 'numpy')\n"
+        "atexit.register(lambda: print('LOADED', [n for n in heavy if n in sys.modules]))\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "sys.argv = ['evaluate.py', '--help']\n"
+        f"runpy.run_path({str(ROOT / 'evaluate.py')!r}, run_name='__main__')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path, env=command_environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "LOADED []" in ended.stdout
+
+
+def test_a_setting_of_this_machine_applies_unless_the_command_says_otherwise(
+    entry: Entry, tmp_path: Path
+):
+    """conf/local/default.yaml stands in a further folder of the search path here."""
+    local = tmp_path / "more" / "local"
+    local.mkdir(parents=True)
+    (local / "default.yaml").write_text("# @package _global_\nseed: 17\n", encoding="utf-8")
+    arguments = ("--config-dir", str(tmp_path / "more"), "--cfg", "job")
+    assert "\nseed: 17\n" in entry(*arguments).out
+    assert "\nseed: 3\n" in entry(*arguments, "seed=3").out
+
+
+def test_debug_limit_is_a_short_run_without_a_tracker(entry: Entry):
+    shown = entry("--cfg", "job", "debug=limit").out
+    assert "\nlimit: 4\n" in shown
+    assert "kind: none" in shown
+    assert "mode: offline" not in shown
