@@ -18,6 +18,9 @@ COSMETIC = (
     "model.terms",
     "benchmark.path",
     "benchmark.limit",  # reaches the run through `limit`
+    "benchmark.toolhop",  # its tools are part of the benchmark's digest
+    "benchmark.build",
+    "benchmark.publisher",
     "taubench.path",
     "taubench.recording",
     "pool",

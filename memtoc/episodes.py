@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.completions import Message, Request
@@ -33,14 +33,22 @@ class Episode:
 def episodes(arm: ArmSettings, questions: Sequence[Question]) -> list[Episode]:
     """All rows of an arm, by question, then condition: neighbours share the longest prefix.
 
-    A question without a far value has no ``tool_wrong_far`` row.
+    A question without a far value has no ``tool_wrong_far`` row, one with a release's prompts no
+    row for which there is none.
     """
     return [
         episode(arm, question, condition)
         for question in questions
         for condition in arm.conditions
-        if condition != "tool_wrong_far" or question.far is not None
+        if has_row(arm, question, condition)
     ]
+
+
+def has_row(arm: ArmSettings, question: Question, condition: str) -> bool:
+    """Whether a question can be put under a condition."""
+    if question.prompts and condition != "no_tool":
+        return condition in question.prompts[arm.formulation.name]
+    return condition != "tool_wrong_far" or question.far is not None
 
 
 def episode(arm: ArmSettings, question: Question, condition: str) -> Episode:
@@ -57,6 +65,8 @@ def episode(arm: ArmSettings, question: Question, condition: str) -> Episode:
 def memory_request(arm: ArmSettings, question: Question) -> Request:
     """The closed-book prompt: instruction, question, answer line."""
     wording = arm.formulation
+    if question.prompts:
+        return _request(arm, question.prompts[wording.name]["memory"], f"{question.id} memory")
     sections = [
         wording.closed_book[arm.elicitation.name],
         f"{wording.heading['question']} {question.text}",
@@ -68,6 +78,9 @@ def memory_request(arm: ArmSettings, question: Question) -> Request:
 def tool_prompt(arm: ArmSettings, question: Question, condition: str, value: str | None) -> str:
     """The with-tool prompt of a condition, its sections in the layout's order."""
     wording, frame = arm.formulation, arm.frame
+    if question.prompts:
+        return question.prompts[wording.name][condition]
+    assert arm.layout is not None
     heading = wording.heading["return" if frame.presents == "tool" else "passage"]
     sections = {
         "note": _note(arm),
@@ -83,6 +96,7 @@ def tool_prompt(arm: ArmSettings, question: Question, condition: str, value: str
 
 
 def _note(arm: ArmSettings) -> str:
+    assert arm.clauses is not None
     wording, presents = arm.formulation, arm.frame.presents
     sentences = [wording.note[presents]]
     if arm.clauses.no_recall:
@@ -138,6 +152,9 @@ def sentinel_episodes(arm: ArmSettings) -> list[tuple[Episode, tuple[str, ...]]]
     asked, schema, gold, near, far = _sentinels(arm.seed)
     tool = ToolCall({"name": schema, "parameters": {}}, {}, "")
     question = Question("s", asked, gold, near, far, "other_string", "free_form", "s", "A", tool)
+    if arm.layout is None:  # The benchmark brings its own prompts: one text for each.
+        words = dict.fromkeys(arm.conditions, f"{schema} {gold} {near} {far} {asked}")
+        question = replace(question, prompts={arm.formulation.name: {"memory": asked, **words}})
     rows = []
     for condition in arm.conditions:
         row = episode(arm, question, condition)

@@ -1,5 +1,6 @@
 """An arm from end to end: memory pass, tool pass, scored rows, rates."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from harness.completions import Completion
 from harness.folders import RunFolder, open_folder
 from harness.passes import Row, RunFailedError, check_errors, counts_row, run_pass
 from memtoc.arm import Arm
-from memtoc.episodes import Episode, episodes
+from memtoc.episodes import Episode, episodes, has_row
 from memtoc.memories import Memories, elicit
 from memtoc.metrics import measure
 from memtoc.scored import score_episode
@@ -79,6 +80,11 @@ def _score(
 
 def _skipped(arm: Arm) -> dict[str, int]:
     """Rows that an arm of these conditions could not have, by condition."""
-    without_far = sum(question.far is None for question in arm.questions)
-    asked = "tool_wrong_far" in arm.settings.conditions
-    return {"tool_wrong_far": without_far} if asked and without_far else {}
+    return dict(
+        Counter(
+            condition
+            for condition in arm.settings.conditions
+            for question in arm.questions
+            if not has_row(arm.settings, question, condition)
+        )
+    )

@@ -54,7 +54,11 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Question:
-    """A factual question; see the module's example row. ``far`` is None where none is known."""
+    """A factual question; see the module's example row. ``far`` is None where none is known.
+
+    ``prompts`` are those that a release brings, used word for word: formulation -> ``memory`` or
+    a condition -> text; empty where an arm makes the prompts itself.
+    """
 
     id: str
     text: str
@@ -69,6 +73,7 @@ class Question:
     review: str = "pass"
     source: str = ""
     aliases: tuple[str, ...] = ()
+    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,9 +94,11 @@ class Benchmark:
 
 
 def to_row(question: Question) -> dict[str, Any]:
-    """The JSON object of a question, as in the module's example."""
+    """The JSON object of a question, as in the module's example; a release's prompts too."""
     row = asdict(question)
     row["question"] = row.pop("text")
+    if not question.prompts:
+        del row["prompts"]
     return row
 
 

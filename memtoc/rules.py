@@ -12,6 +12,7 @@ from harness.errors import UserError
 from harness.hashing import digest_of
 from harness.outcomes import Plan
 from memtoc.settings import ArmSettings, arm_settings, canonical
+from memtoc.sources import NOT_BUILT, ReleasedSpec, ToolhopSpec
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,41 @@ class Rule:
 
 
 RULES = (
+    Rule(lambda arm, _: isinstance(arm.benchmark, ToolhopSpec), "refused", NOT_BUILT),
+    Rule(
+        lambda arm, _: getattr(arm.benchmark, "path", "") is None,
+        "refused",
+        "benchmark.path has no value: set it, as in benchmark.path=questions.jsonl",
+    ),
+    # The prompts of a release are used word for word: what they do not say cannot be asked for.
+    Rule(
+        lambda arm, _: isinstance(arm.benchmark, ReleasedSpec) and arm.frame.name != "tool",
+        "refused",
+        "frame '{arm.frame.name}' cannot be shown: benchmark=released has prompts of its own:"
+        " use frame=tool",
+    ),
+    Rule(
+        lambda arm, _: (
+            isinstance(arm.benchmark, ReleasedSpec) and arm.mitigation.instruction is not None
+        ),
+        "refused",
+        "mitigation '{arm.mitigation.name}' cannot be shown: benchmark=released has prompts of its"
+        " own: use mitigation=none",
+    ),
+    Rule(
+        lambda arm, _: isinstance(arm.benchmark, ReleasedSpec) and arm.elicitation.name != "forced",
+        "refused",
+        "elicitation '{arm.elicitation.name}' cannot be asked for: benchmark=released has one"
+        " closed-book prompt: use elicitation=forced",
+    ),
+    Rule(
+        lambda arm, _: (
+            isinstance(arm.benchmark, ReleasedSpec)
+            and arm.formulation.name not in arm.benchmark.formulations
+        ),
+        "refused",
+        "formulation '{arm.formulation.name}' is not among benchmark.formulations: add it there",
+    ),
     # A passage that failed to load is no passage: such frames have right and wrong returns only.
     Rule(
         lambda _, shown: not shown,

@@ -19,6 +19,8 @@ from memtoc.sources import BenchmarkSpec
 CONDITIONS = ("tool_right", "tool_wrong", "tool_wrong_far", "tool_error", "noop", "no_tool")
 # The release lists one condition twice under two names; the prompts are byte-identical.
 ALIASES = {"no_conflict": "tool_right"}
+# What a release's own prompts have settled.
+VERBATIM = ("layout", "clauses", "payload")
 
 Section = Literal["note", "schema", "question", "return", "mitigation", "answer_line"]
 Presents = Literal["tool", "passage"]
@@ -132,7 +134,11 @@ class Shard:
 
 @dataclass(frozen=True)
 class ArmSettings:
-    """One arm: everything that gives its result a meaning, and how it is shown."""
+    """One arm: everything that gives its result a meaning, and how it is shown.
+
+    Layout and clauses are None where the benchmark brings its own prompts, the payload where no
+    condition shows it.
+    """
 
     task: Literal["evaluate"]
     model: ModelSpec
@@ -140,8 +146,8 @@ class ArmSettings:
     benchmark: BenchmarkSpec
     formulation: Formulation
     frame: Frame
-    layout: Layout
-    clauses: Clauses
+    layout: Layout | None
+    clauses: Clauses | None
     mitigation: Mitigation
     payload: Payload | None
     elicitation: Elicitation
@@ -169,7 +175,7 @@ def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
         raise UserError(f"limit={arm.limit}: give at least 1, or null for all questions")
     if arm.ids is not None and not arm.ids:
         raise UserError("ids is empty: name some questions, or null for all")
-    if sorted(arm.layout.sections) != sorted(get_args(Section)):
+    if arm.layout and sorted(arm.layout.sections) != sorted(get_args(Section)):
         raise UserError(f"layout.sections: name each of {', '.join(get_args(Section))} once")
     _check_wording(arm.formulation)
     if arm.elicitation.name not in arm.formulation.closed_book:
@@ -213,9 +219,10 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The one spelling of a config in which equal arms are equal, and what was left out, in words.
 
     Conditions come in canonical order, once each, without those that the frame cannot show; a
-    payload without a condition that shows it is null.
+    payload without a condition that shows it is null, and so is what a release's own prompts leave
+    no room for.
     """
-    for name in ("conditions", "frame", "payload", "ids", "shard"):
+    for name in ("benchmark", "conditions", "frame", "payload", "ids", "shard"):
         if name not in container:
             raise UserError(f"{name} has no value: set it, as in {name}=...")
     given = [ALIASES.get(name, name) for name in _texts(container["conditions"], "conditions")]
@@ -228,10 +235,12 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         if left_out
         else []
     )
-    ids = container["ids"]
+    ids, payload = container["ids"], container["payload"] if "tool_error" in known else None
+    verbatim = dict.fromkeys(VERBATIM) if container["benchmark"]["source"] == "released" else {}
     return {
         **container,
-        "payload": container["payload"] if "tool_error" in known else None,
+        "payload": payload,
+        **verbatim,
         "conditions": known + unknown,
         "ids": None if ids is None else sorted(set(_texts(ids, "ids"))),
         "shard": _plain_shard(container["shard"]),

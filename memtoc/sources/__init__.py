@@ -1,12 +1,39 @@
 """Where questions come from: one source a file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from harness.errors import UserError
 from memtoc.questions import Benchmark, load_rows
+
+NOT_BUILT = (
+    "benchmark=toolhop has no wrong values yet: python build.py benchmark=toolhop, then"
+    " benchmark=folder benchmark.path=built/toolhop"
+)
+
+
+@dataclass(frozen=True)
+class BuildDefaults:
+    """What a build of this source does where the command line says nothing.
+
+    ``strict``: a wrong value that breaks a rule stops the build; a published benchmark is what it
+    is, so there it is told. ``redraw_temporal``: dates, years and time zones that the source
+    brings are drawn anew from the seed.
+    """
+
+    strict: bool
+    redraw_temporal: bool
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Where a source is fetched from, and the digest that it must have."""
+
+    url: str | None
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -16,6 +43,7 @@ class StarterSpec:
     name: str
     source: Literal["starter"]
     limit: int | None
+    build: BuildDefaults
 
     def load(self) -> Benchmark:
         """All of them."""
@@ -26,20 +54,44 @@ class StarterSpec:
 
 @dataclass(frozen=True)
 class MemtocSpec:
-    """The released mapping at ``path``, with repaired near values and without excluded rows."""
+    """The released mapping at ``path``, with repaired near values and without excluded rows.
+
+    ``toolhop`` is ToolHop's file, whose tools are joined to the questions; without it each has
+    the tool of its family and kind.
+    """
 
     name: str
     source: Literal["memtoc"]
-    path: str
+    path: str | None
+    toolhop: str | None
     limit: int | None
     apply_repairs: bool
     drop_excluded: bool
+    build: BuildDefaults
+    publisher: Publisher
 
     def load(self) -> Benchmark:
         """Raises UserError naming file, row and field of the first wrong row."""
         from memtoc.sources import memtoc
 
-        return memtoc.load(Path(self.path), self.apply_repairs, self.drop_excluded)
+        toolhop = Path(self.toolhop) if self.toolhop else None
+        return memtoc.load(Path(self.path or ""), self.apply_repairs, self.drop_excluded, toolhop)
+
+
+@dataclass(frozen=True)
+class ToolhopSpec:
+    """ToolHop's chains at ``path``: questions without wrong values, for a build."""
+
+    name: str
+    source: Literal["toolhop"]
+    path: str | None
+    limit: int | None
+    build: BuildDefaults
+    publisher: Publisher
+
+    def load(self) -> Benchmark:
+        """Raises UserError: an arm needs the benchmark that is built from them."""
+        raise UserError(NOT_BUILT)
 
 
 @dataclass(frozen=True)
@@ -50,11 +102,18 @@ class FolderSpec:
     source: Literal["folder"]
     path: str
     limit: int | None
+    drop_excluded: bool
+    build: BuildDefaults
 
     def load(self) -> Benchmark:
         """Raises UserError naming file, row and field of the first wrong row."""
         path = Path(self.path)
-        return Benchmark(self.name, load_rows(path / "questions.jsonl" if path.is_dir() else path))
+        read = load_rows(path / "questions.jsonl" if path.is_dir() else path)
+        kept = tuple(q for q in read if not (self.drop_excluded and q.review == "exclude"))
+        if not kept:
+            raise UserError(f"{path}: every row is excluded: set benchmark.drop_excluded=false")
+        counts = {"read": len(read), "kept": len(kept), "dropped": len(read) - len(kept)}
+        return Benchmark(self.name, kept, counts)
 
 
 @dataclass(frozen=True)
@@ -65,6 +124,7 @@ class CsvSpec:
     source: Literal["csv"]
     path: str
     limit: int | None
+    build: BuildDefaults
 
     def load(self) -> Benchmark:
         """Raises UserError naming file, row and column of the first wrong row."""
@@ -73,6 +133,26 @@ class CsvSpec:
         return csv_source.load(Path(self.path), self.name)
 
 
+@dataclass(frozen=True)
+class ReleasedSpec:
+    """The publisher's episode files in the folder ``path``, one for each of ``formulations``."""
+
+    name: str
+    source: Literal["released"]
+    path: str
+    formulations: tuple[str, ...]
+    limit: int | None
+    build: BuildDefaults
+
+    def load(self) -> Benchmark:
+        """Raises UserError naming file, episode and field of the first wrong one."""
+        from memtoc.sources import released
+
+        benchmark = released.benchmark(released.load(Path(self.path), self.formulations))
+        return replace(benchmark, name=self.name)
+
+
 BenchmarkSpec = Annotated[
-    StarterSpec | MemtocSpec | FolderSpec | CsvSpec, Field(discriminator="source")
+    StarterSpec | MemtocSpec | ToolhopSpec | FolderSpec | CsvSpec | ReleasedSpec,
+    Field(discriminator="source"),
 ]

@@ -14,15 +14,22 @@
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of_file
-from memtoc.questions import FAMILIES
+from memtoc.construction.drafts import natural_key
+from memtoc.construction.folds import Member, assign_folds, origin_of
+from memtoc.construction.kinds import kind_of
+from memtoc.questions import FAMILIES, FOLDS, Benchmark, Question, check_questions
+from memtoc.sources.schemas import call_for
+from memtoc.sources.toolhop import tool_call
+
+NAME = "released"
 
 FILES = {
     "ref": "reference.json",
@@ -93,6 +100,75 @@ def load(folder: Path, formulations: Sequence[str] = tuple(FILES)) -> Release:
         "sha256": digests,
     }
     return Release(tuple(episodes), notes)
+
+
+def benchmark(release: Release) -> Benchmark:
+    """The release's questions with its prompts, by formulation and condition, word for word.
+
+    A question that lacks a near value, or a prompt for its memory in one of the formulations, is
+    left out and counted. The files tell neither kind nor fold: the kind is read off the gold, the
+    folds are drawn. Raises UserError where one question has two closed-book prompts.
+    """
+    by_id: dict[str, list[ReleasedEpisode]] = defaultdict(list)
+    for episode in release.episodes:
+        by_id[episode.question_id].append(episode)
+    formulations = {episode.formulation for episode in release.episodes}
+    asked = [_asked(by_id[name]) for name in sorted(by_id, key=natural_key)]
+    whole = [q for q in asked if q is not None and set(q.prompts) == formulations]
+    if not whole:
+        raise UserError("no question has a tool_wrong episode in all formulations: check the files")
+    members = [Member(q.id, q.chain, q.kind, q.family, origin_of(q.source)) for q in whole]
+    folds = assign_folds(members, seed=0)
+    questions = tuple(replace(question, fold=folds[question.id]) for question in whole)
+    check_questions(questions, [f"question '{question.id}'" for question in questions])
+    notes = {**release.notes, "kept": len(questions), "left_out": len(by_id) - len(questions)}
+    return Benchmark(NAME, questions, notes)
+
+
+def _asked(episodes: Sequence[ReleasedEpisode]) -> Question | None:
+    """The question of some episodes; None where none of them returns a near value."""
+    first, near = episodes[0], _wrong_value(episodes, "tool_wrong")
+    if near is None:
+        return None
+    kind = kind_of(first.gold)
+    tool, _ = tool_call(first.tool_schema, first.question, NAME)
+    return Question(
+        id=first.question_id,
+        text=first.question,
+        gold=first.gold,
+        near=near,
+        far=_wrong_value(episodes, "tool_wrong_far"),
+        kind=kind,
+        family=first.family,
+        chain=first.question_id[1:].rsplit("-", 1)[0],
+        fold=FOLDS[0],
+        tool=tool or call_for(first.question, first.family, kind),
+        source=NAME,
+        prompts=_prompts(episodes),
+    )
+
+
+def _wrong_value(episodes: Sequence[ReleasedEpisode], condition: str) -> str | None:
+    """What the tool says under a condition: the distractor, else the return where it is a text."""
+    given = [v for e in episodes if e.condition == condition for v in (e.distractor, e.tool_output)]
+    return next((value for value in given if isinstance(value, str) and value.strip()), None)
+
+
+def _prompts(episodes: Sequence[ReleasedEpisode]) -> dict[str, dict[str, str]]:
+    prompts: dict[str, dict[str, str]] = {}
+    for episode in episodes:
+        own = prompts.setdefault(episode.formulation, {"memory": episode.closed_book})
+        if own["memory"] != episode.closed_book:
+            raise UserError(
+                f"{FILES[episode.formulation]} episode '{episode.episode_id}': field"
+                " 'prompts.closed_book' differs from the question's other episodes"
+            )
+        # The twin stands in only where the condition itself is missing.
+        if episode.condition == "no_conflict":
+            own.setdefault("tool_right", episode.with_tool)
+        else:
+            own[episode.condition] = episode.with_tool
+    return prompts
 
 
 def _read(path: Path, formulation: str) -> list[ReleasedEpisode]:

@@ -22,14 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.hashing import digest_of_file
 from memtoc.construction.drafts import SourceQuestion, normalised
 from memtoc.construction.families import asked_by
 from memtoc.questions import ToolCall
 from memtoc.sources.schemas import check_call
 
 NAME = "toolhop"
-PUBLISHED_SHA256 = "0a51f71a44b7025645e452123af3caf2e348301922af91778e268db0188a7fab"
 _CHAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,48}")
 _ROLE_NAMES = re.compile(r"relation|role|type|property|attribute|event|field|aspect|kind")
 _CAPITALISED = re.compile(
@@ -62,12 +60,9 @@ def read(path: Path) -> Chains:
             raise UserError(f"{where}: id '{name}' stands twice: renumber one of them")
         seen.add(name)
         questions += _hops(chain, name, where, counted)
-    digest = digest_of_file(path)
     notes = {
         "chains": len(chains),
         "sub_questions": len(questions),
-        "sha256": digest,
-        "published_file": digest == PUBLISHED_SHA256,
         "tools": {reason: counted[reason] for reason in sorted(counted)},
     }
     return Chains(tuple(questions), notes)
@@ -131,7 +126,7 @@ def _hops(
             raise UserError(f"{where}: field 'sub_task' has an empty question: remove it")
         if isinstance(gold, bool) or not isinstance(gold, str | int | float):
             raise UserError(f"{where}: the answer to '{text[:60]}' must be a text, not {gold!r}")
-        tool, outcome = _tool(tools.get(text), text)
+        tool, outcome = tool_call(tools.get(text), text, NAME)
         counted[outcome] += 1
         yield SourceQuestion(
             chain=name, hop=hop, text=text, gold=str(gold), domain=domain, tool=tool
@@ -145,7 +140,7 @@ def _mapping(chain: Mapping[str, Any], field: str, where: str) -> dict[str, Any]
     return value
 
 
-def _tool(schema: Any, question: str) -> tuple[ToolCall | None, str]:
+def tool_call(schema: Any, question: str, source: str) -> tuple[ToolCall | None, str]:
     """A valid call of the source's tool, and what became of the tool: used, or why not."""
     if schema is None:
         return None, "missing"
@@ -153,7 +148,7 @@ def _tool(schema: Any, question: str) -> tuple[ToolCall | None, str]:
     if not isinstance(parameters, dict) or not isinstance(schema.get("name"), str):
         return None, "wrong_shape"
     schema = {"description": "", **schema}
-    tool = ToolCall(schema, _filled(parameters, question), NAME)
+    tool = ToolCall(schema, _filled(parameters, question), source)
     try:
         check_call(tool, "")
     except UserError as error:

@@ -22,7 +22,9 @@ GROUPS = [
 # rate can depend on it.
 COSMETIC_LEAVES = {
     "model.path", "model.requirement", "model.terms", "engine.device", "benchmark.limit",
-    "benchmark.path", "dry_run", "report.matcher",
+    "benchmark.path", "benchmark.toolhop", "benchmark.build.strict",
+    "benchmark.build.redraw_temporal", "benchmark.publisher.url", "benchmark.publisher.sha256",
+    "dry_run", "report.matcher",
     "report.min_support", "report.max_error_rate", "paths.runs", "paths.memories", "paths.cache",
 }  # fmt: skip
 

@@ -28,7 +28,6 @@ def write(folder, chains):
 def test_every_hop_of_every_chain_is_read_with_its_domain_and_tool():
     chains = read(FIXTURE)
     assert (chains.notes["chains"], chains.notes["sub_questions"]) == (30, 76)
-    assert chains.notes["published_file"] is False
     assert chains.notes["tools"] == {
         "invalid_schema": 1, "missing": 1, "no_valid_call": 1, "used": 72, "wrong_shape": 1,
     }  # fmt: skip
