@@ -1,5 +1,6 @@
-"""The embedded domain, and one episode of it."""
+"""The embedded domain and an episode of it; the published data where it is at hand."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,16 @@ from factored.taubench.loading import load_domain
 from factored.taubench.tasks import Task
 from factored.taubench.users import ScriptedUser, User
 from factored.tool_agents import Oracle, ToolAgent
+
+BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "tau_bench"
+DATA = Path(os.environ.get("TAUBENCH_PATH", BESIDE))
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    if not (DATA / "retail" / "orders.json").is_file():
+        pytest.skip("the published TauBench data is not here: set TAUBENCH_PATH")
+    return DATA
 
 
 @pytest.fixture(scope="session")

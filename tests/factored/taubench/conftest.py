@@ -1,7 +1,6 @@
-"""A shop and an airline of a few records each, and the published data where it is at hand."""
+"""A shop and an airline of a few records each."""
 
 import json
-import os
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -12,9 +11,6 @@ from factored.taubench.airline import AIRLINE
 from factored.taubench.environment import LoadedDomain
 from factored.taubench.retail import RETAIL
 from factored.taubench.state import Record, Rows, State
-
-BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data" / "tau_bench"
-DATA = Path(os.environ.get("TAUBENCH_PATH", BESIDE))
 
 
 def variant(item_id: str, price: float, available: bool = True, **options: str) -> Record:
@@ -237,13 +233,6 @@ def desk_of() -> type[Desk]:
 @pytest.fixture(scope="session")
 def make_loaded() -> Callable[[str], LoadedDomain]:
     return loaded
-
-
-@pytest.fixture(scope="session")
-def data() -> Path:
-    if not (DATA / "retail" / "orders.json").is_file():
-        pytest.skip("the published TauBench data is not here: set TAUBENCH_PATH")
-    return DATA
 
 
 @pytest.fixture
