@@ -107,12 +107,13 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
     spec = settings.domain
     folder = EMBEDDED if spec.embedded else data_folder(settings.taubench.path)
     loaded = load_domain(spec.name, folder, spec.province)
+    tasks = chosen_tasks(loaded, spec)
     scripts = _scripts(settings, folder / spec.name)
     arm = TauBenchArm(
         settings=settings,
         config=config,
         loaded=loaded,
-        tasks=_with_scripts(chosen_tasks(loaded, spec), spec, scripts),
+        tasks=_with_scripts(tasks, spec, scripts),
         scripts=scripts,
         backends=_backends(settings),
     )

@@ -1,8 +1,8 @@
 """The episodes of an arm, several at a time; each is stored as it ends."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,12 +46,18 @@ def run_episodes(arm: TauBenchArm, folder: RunFolder) -> list[dict[str, Any]]:
     if todo:
         for backend in arm.backends.values():
             audit_template(backend)
+    keeping = threading.Lock()
     with PassProgress("episodes", len(keys(arm))) as progress, _stage(arm) as stage:
         progress.cached_rows(len(keys(arm)) - len(todo))
-        for row in _run(stage, todo):
-            folder.append([row])
-            done[key_of(row)] = row
-            progress.generated(1, row["ended"] in INVALID, _tokens(row))
+
+        def play_and_keep(key: Key) -> None:
+            row = play(stage, key)
+            with keeping:
+                folder.append([row])
+                done[key] = row
+                progress.generated(1, row["ended"] in INVALID, _tokens(row))
+
+        _run_all(play_and_keep, todo, arm.settings.pool.workers, stage.stopping)
     rows = [done[key] for key in keys(arm)]
     folder.write_generations(rows)
     return rows
@@ -89,18 +95,18 @@ def _stage(arm: TauBenchArm) -> Iterator[Stage]:
         )
 
 
-def _run(stage: Stage, todo: Sequence[Key]) -> Iterator[dict[str, Any]]:
-    """Rows as they come. What is raised here or in an episode stops the others."""
-    with ThreadPoolExecutor(stage.arm.settings.pool.workers) as workers:
-        waiting: set[Future[dict[str, Any]]] = {workers.submit(play, stage, key) for key in todo}
+def _run_all(
+    work: Callable[[Key], None], todo: Sequence[Key], workers: int, stopping: threading.Event
+) -> None:
+    """Works through the keys. What is raised here or by one of them stops the others."""
+    with ThreadPoolExecutor(workers) as pool:
+        waiting = [pool.submit(work, key) for key in todo]
         try:
-            while waiting:
-                ended, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    yield future.result()
+            for future in as_completed(waiting):
+                future.result()
         except BaseException:
-            stage.stopping.set()
-            workers.shutdown(wait=False, cancel_futures=True)
+            stopping.set()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 

@@ -28,22 +28,26 @@ Scripts = Mapping[tuple[int, int], Script]  # by task and trial
 
 
 def recorded_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
-    """The scripts of a result file, trials 0 to ``trials`` - 1.
+    """The scripts of a result file, the first ``trials`` of each task, counted from 0.
 
-    A turn that cannot be read is not there: the recorded run died of it. Raises UserError for a
-    record without task or trial, or one that repeats another.
+    Files number their trials in more than one way, so that their order counts. A turn that cannot
+    be read is not there: the recorded run died of it. Raises UserError for a record without task,
+    or one that repeats another.
     """
     recordings, _ = read_recordings(path)
-    scripts: dict[tuple[int, int], Script] = {}
+    of_task: dict[int, dict[int, Recording]] = {}
     for recording in recordings:
         if recording.task_id is None:
             raise UserError(f"{path}: {recording.where} has no 'task_id'")
-        key = (recording.task_id, recording.trial or 0)
-        if key in scripts:
+        of_trial = of_task.setdefault(recording.task_id, {})
+        if (recording.trial or 0) in of_trial:
             raise UserError(f"{path}: {recording.where} is there twice")
-        if key[1] < trials:
-            scripts[key] = _recorded(recording)
-    return scripts
+        of_trial[recording.trial or 0] = recording
+    return {
+        (task_id, number): _recorded(of_trial[trial])
+        for task_id, of_trial in sorted(of_task.items())
+        for number, trial in enumerate(sorted(of_trial)[:trials])
+    }
 
 
 def _recorded(recording: Recording) -> Script:

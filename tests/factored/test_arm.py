@@ -1,0 +1,288 @@
+"""A TauBench arm: resume, infrastructure trouble, roles on engines, files."""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from arms import command, command_environment, command_line, read_jsonl
+from playing import arm_of, compose_taubench
+
+import factored.pool
+from factored.evaluation import TauBenchResult, evaluate
+from factored.jobs import plan
+from harness.errors import UserError
+from harness.passes import RunFailedError
+
+ORACLE = ("tool_agent=oracle",)
+QUICK = ("pool.retries=1", "pool.pause_s=0.0")
+MOCKED = [f"engine@{role}.engine=mock" for role in ("planner", "tool_agent", "user")]
+REPLY = "natural_language_tool_call Call the tool list_bikes."
+
+
+def run(outside: list[str], *overrides: str) -> TauBenchResult:
+    return evaluate(arm_of(compose_taubench(*ORACLE, *overrides, *outside)))
+
+
+def without_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for row in rows:
+        for counts in row["usage"].values():
+            counts.pop("seconds")
+    return rows
+
+
+def test_the_scripted_run_with_the_oracle_solves_every_task(outside):
+    result = run(outside, "trials=2")
+    assert [row["value"] for row in result.metrics["pass"]] == [1.0, 1.0]
+    assert result.metrics["turns"]["punts"] == 0
+    for counts in result.metrics["intended"].values():
+        assert counts["exact"] == counts["total"] > 0
+    rows = json.loads((result.folder / "results.json").read_text())
+    assert len(rows) == 28
+    assert {"task_id", "reward", "info", "traj", "trial"} <= rows[0].keys()
+    assert {"task", "source", "user_cost", "reward_info"} <= rows[0]["info"].keys()
+
+
+@pytest.mark.parametrize("agent", ["faep", "native", "react", "act"])
+def test_every_agent_kind_solves_the_scripted_tasks_alike(outside, agent):
+    result = run(outside, f"agent={agent}")
+    assert result.metrics["pass"][0]["value"] == 1.0
+    arm = arm_of(compose_taubench(*ORACLE, f"agent={agent}"))
+    assert arm.settings.tool_agent is None, "only the factored agent has one"
+    assert plan(compose_taubench(*ORACLE, f"agent={agent}")).notes
+
+
+def test_a_finished_arm_is_not_run_again(outside, monkeypatch):
+    first = run(outside)
+    monkeypatch.setattr(factored.pool, "play", None)
+    again = run(outside)
+    assert (first.fresh, again.fresh) == (True, False)
+    assert again.metrics == first.metrics
+
+
+def test_an_interrupted_arm_goes_on_where_it_stopped(outside, monkeypatch):
+    played: list[tuple[int, int, int]] = []
+    play = factored.pool.play
+
+    def stops(stage, key):
+        if len(played) == 5:
+            raise KeyboardInterrupt
+        played.append(key)
+        return play(stage, key)
+
+    monkeypatch.setattr(factored.pool, "play", stops)
+    with pytest.raises(KeyboardInterrupt):
+        run(outside)
+    (folder,) = Path(outside[0].partition("=")[2]).iterdir()
+    assert len(read_jsonl(folder / "generations.jsonl")) == 5
+    assert not (folder / "DONE").exists()
+    monkeypatch.setattr(factored.pool, "play", lambda s, k: (played.append(k), play(s, k))[1])
+    whole = run(outside)
+    assert len(played) == len(set(played)) == 14
+    assert whole.metrics["pass"][0]["value"] == 1.0
+    rows = read_jsonl(folder / "generations.jsonl")
+    assert [row["task_id"] for row in rows] == list(range(14))
+
+
+def test_a_torn_last_line_is_played_again(outside):
+    folder = run(outside).folder
+    text = (folder / "generations.jsonl").read_text()
+    (folder / "DONE").unlink()
+    (folder / "generations.jsonl").write_text(text[:-100])
+    assert run(outside).metrics["pass"][0]["value"] == 1.0
+
+
+def test_many_workers_give_what_one_gives(outside, tmp_path):
+    one = run(outside, "trials=2")
+    other = [f"paths.runs={tmp_path / 'other'}", outside[1]]
+    many = run(other, "trials=2", "pool.workers=8")
+    assert one.folder.name == many.folder.name, "workers are no part of the identity"
+    files = [without_times(read_jsonl(r.folder / "generations.jsonl")) for r in (one, many)]
+    assert files[0] == files[1]
+
+
+def test_infrastructure_trouble_is_retried_then_stored_and_never_a_failure(outside):
+    config = compose_taubench(
+        *ORACLE, *QUICK, "planner=llm", "engine@planner.engine=mock",
+        "domain.tasks=[0,1,2]", "report.max_error_rate=0.5", *outside,
+    )  # fmt: skip
+    down = {"contains": "rent a city bike", "error": "503 busy"}
+    config["planner"]["engine"] |= {"reply": "I cannot help.", "rules": [down]}
+    result = evaluate(arm_of(config))
+    rows = {row["task_id"]: row for row in read_jsonl(result.folder / "episodes.jsonl")}
+    assert (rows[0]["ended"], rows[0]["reward"]) == ("infrastructure", None)
+    assert rows[0]["error"] == "planner: 503 busy"
+    assert rows[0]["usage"]["planner"]["retries"] == 1
+    assert rows[1]["reward"] == 0.0
+    assert result.metrics["pass"][0] == {"k": 1, "tasks": 3, "value": None, "lacking": [0]}
+    graded = json.loads((result.folder / "results.json").read_text())
+    assert [row["task_id"] for row in graded] == [1, 2]
+
+
+def test_too_much_trouble_fails_the_arm_and_the_next_run_tries_those_episodes_again(outside):
+    config = compose_taubench(
+        *ORACLE, *QUICK, "planner=llm", "engine@planner.engine=mock",
+        "domain.tasks=[4,5]", *outside,
+    )  # fmt: skip
+    down = {"contains": "How much credit", "error": "down"}
+    engine = {**config["planner"]["engine"], "reply": "35.5", "rules": [down]}
+    config["planner"]["engine"] = engine
+    with pytest.raises(RunFailedError, match="1 of 2 episodes have no result"):
+        evaluate(arm_of(config))
+    (folder,) = Path(outside[0].partition("=")[2]).iterdir()
+    assert (folder / "FAILED").exists()
+    with pytest.raises(RunFailedError):
+        evaluate(arm_of(config))
+    rows = read_jsonl(folder / "generations.jsonl")
+    assert sorted(row["task_id"] for row in rows) == [4, 5]
+
+
+def test_a_failing_user_simulator_is_stored_as_trouble(outside):
+    config = compose_taubench(
+        *ORACLE, *QUICK, "user=llm", "engine@user.engine=mock", "domain.tasks=[4]",
+        "report.max_error_rate=1.0", *outside,
+    )  # fmt: skip
+    for reply, error in (("<think>###STOP###", "empty line"), ("", "empty line")):
+        config["user"]["engine"] |= {"reply": reply}
+        result = evaluate(arm_of(config))
+        (row,) = read_jsonl(result.folder / "episodes.jsonl")
+        assert row["ended"] == "infrastructure"
+        assert error in row["error"]
+
+
+def test_a_stop_inside_of_a_thought_ends_nothing(outside):
+    config = compose_taubench(
+        *ORACLE, "user=llm", "engine@user.engine=mock", "domain.tasks=[4]", *outside
+    )
+    config["user"]["engine"] |= {"reply": "<think>Maybe ###STOP###?</think>Hello."}
+    result = evaluate(arm_of(config))
+    (row,) = read_jsonl(result.folder / "generations.jsonl")
+    assert row["ended"] == "script_over"
+    assert row["traj"][1] == {"role": "user", "content": "Hello."}
+
+
+def test_every_role_on_an_engine_of_its_own_with_its_tokens_and_costs(outside):
+    config = compose_taubench(
+        "planner=llm", "user=llm", *MOCKED, "domain.tasks=[4]", "limits.steps=4",
+        "pool.workers=2", *outside,
+    )  # fmt: skip
+    config["planner"]["engine"] |= {"reply": REPLY}
+    config["planner"]["price"] = {"prompt": 2.0, "completion": 8.0}
+    config["tool_agent"]["engine"] |= {"reply": '{"name": "search", "arguments": {}}'}
+    config["user"]["engine"] |= {"reply": "Hello?"}
+    result = evaluate(arm_of(config))
+    assert result.metrics["turns"]["call_errors"]["unknown_tool"] == 4
+    usage = result.metrics["usage"]
+    assert {role: counts["calls"] for role, counts in usage.items()} == {
+        "planner": 4, "tool_agent": 4, "user": 1,
+    }  # fmt: skip
+    planner = usage["planner"]
+    dollars = (2 * planner["prompt_tokens"] + 8 * planner["completion_tokens"]) / 1e6
+    assert planner["cost"] == pytest.approx(dollars, abs=1e-6)
+    assert dollars > 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        ("", "empty"),
+        (f"{REPLY} {REPLY}", "several_calls"),
+        (f"Of course! {REPLY}", "marker_with_text"),
+        ('{"name": "get_member", "arguments": {}}', "no_marker"),
+        (REPLY, "unknown_tool"),
+        ("natural_language_tool_call Show me the member.", "malformed"),
+        (f"<think>{REPLY}", "marker_with_text"),
+    ],
+)
+def test_a_planner_that_always_errs_ends_at_the_limit_with_its_errors_counted(
+    outside, reply, error
+):
+    config = compose_taubench(
+        *ORACLE, "planner=llm", "engine@planner.engine=mock", "domain.tasks=[4]",
+        "limits.steps=6", *outside,
+    )  # fmt: skip
+    config["planner"]["engine"] |= {"reply": reply}
+    result = evaluate(arm_of(config))
+    assert result.metrics["ended"] == {"max_steps": 1}
+    turns = result.metrics["turns"]
+    assert {**turns["call_errors"], **turns["planner_errors"]}[error] == 6
+
+
+def test_a_thinking_planner_is_read_without_its_thoughts(outside):
+    config = compose_taubench(
+        *ORACLE, "planner=llm", "engine@planner.engine=mock", "planner.model.thinking=true",
+        "domain.tasks=[4]", *outside,
+    )  # fmt: skip
+    config["planner"]["engine"] |= {"reply": f"<think>{REPLY}</think>Your credit is 35.5."}
+    result = evaluate(arm_of(config))
+    assert result.metrics["pass"][0]["value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("trials=0", "trials=0"),
+        ("pool.workers=0", "pool.workers=0"),
+        ("limits.steps=0", "limits"),
+        ("domain.tasks=[99]", "no task 99"),
+        ("domain.split=train", "no split 'train'"),
+        ("domain=airline", "TAUBENCH_PATH"),
+        ("planner=recorded", "taubench.recording"),
+        ("domain.exclude=[0,1,2,3,4,5,6,7,8,9,10,11,12,13]", "no task is left"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_named(override, words, monkeypatch):
+    monkeypatch.delenv("TAUBENCH_PATH", raising=False)
+    with pytest.raises(UserError, match=words.replace("(", r"\(")):
+        arm_of(compose_taubench(*ORACLE, override))
+
+
+def test_what_changes_a_result_changes_the_arm_and_nothing_else_does():
+    base = arm_of(compose_taubench(*ORACLE)).fingerprint
+    for same in ("pool.workers=3", "paths.runs=elsewhere", "report.show=false", "dry_run=true"):
+        assert arm_of(compose_taubench(*ORACLE, same)).fingerprint == base
+    for other in ("trials=2", "seed=1", "limits.steps=9", "domain.tasks=[1]", "agent=faep"):
+        assert arm_of(compose_taubench(*ORACLE, other)).fingerprint != base
+
+
+def test_the_command_survives_a_kill_and_two_at_a_time_share_the_work(outside, tmp_path):
+    arguments = ("--config-name=taubench", *ORACLE, "tracker=none", "trials=20", *outside)
+    process = subprocess.Popen(
+        command_line(*arguments), cwd=tmp_path, env=command_environment(),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    runs = tmp_path / "runs"
+    for _ in range(2400):
+        if any(path.stat().st_size for path in runs.glob("*/generations.jsonl")):
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    line, environment = command_line(*arguments), command_environment()
+    both = [
+        subprocess.Popen(
+            line, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for _ in range(2)
+    ]
+    texts = [process.communicate(timeout=120)[0].decode() for process in both]
+    assert [process.returncode for process in both] == [0, 0], texts
+    (folder,) = runs.iterdir()
+    rows = read_jsonl(folder / "generations.jsonl")
+    assert [(row["task_id"], row["trial"]) for row in rows] == [
+        (task, trial) for trial in range(20) for task in range(14)
+    ]
+
+
+def test_the_command_prints_figures_and_a_dialogue_and_a_dry_run_its_prompts(outside, tmp_path):
+    arguments = ("--config-name=taubench", *ORACLE, "tracker=none", *outside)
+    done = command(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for words in ("pass^k", "floor", "exact writes", "14 episodes ended", "Call the tool"):
+        assert words in done.stdout
+    dry = command(*arguments, "dry_run=true", "user=llm", "engine@user.engine=mock", cwd=tmp_path)
+    assert dry.returncode == 0, dry.stderr
+    assert "natural_language_tool_call" in dry.stdout
+    assert "Amir Haddad" in dry.stdout
