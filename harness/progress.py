@@ -1,12 +1,21 @@
-"""One progress bar for a pass: done, cached, failed, tokens a second, time left."""
+"""Progress bars: for a pass (done, cached, failed, tokens a second, time left) and for steps."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 QUIET_EVERY_S = 15.0  # how often a log file, which cannot show a bar, gets a line
 
@@ -74,3 +83,29 @@ class PassProgress:
     def _print(self) -> None:
         self._shown = monotonic()
         print(f"{self.title}: {self.counts()}", file=sys.stderr)  # noqa: T201
+
+
+@contextmanager
+def bar(title: str, of_bytes: bool = False) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar on standard error; the function takes how much is done, and of how much if known.
+
+    A log file, which cannot show a bar, gets a line now and then.
+    """
+    watched = sys.stderr.isatty()
+    counts = DownloadColumn() if of_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), counts)
+    shown = Progress(
+        *columns, TimeRemainingColumn(), console=Console(file=sys.stderr), disable=not watched
+    )
+    task, said = shown.add_task(title, total=None), monotonic()
+
+    def advance(done: int, total: int | None) -> None:
+        nonlocal said
+        shown.update(task, completed=done, total=total)
+        if not watched and monotonic() - said > QUIET_EVERY_S:
+            said = monotonic()
+            of = "" if total is None else f" of {total}"
+            print(f"{title}: {done}{of}{' bytes' * of_bytes}", file=sys.stderr)  # noqa: T201
+
+    with shown:
+        yield advance

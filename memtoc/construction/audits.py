@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memtoc.construction import tables
+from memtoc.construction.collecting import Collected, collect
 from memtoc.construction.forms import AUDIT, TARGET, Audit, audit, audit_rows, target_rows
-from memtoc.construction.stages import Collected, collect
 from memtoc.questions import Question
 
 

@@ -61,7 +61,9 @@ def _get(url: str, part: Path, progress: Progress | None, timeout: float, most_b
         if reply.status_code >= 500 or reply.status_code == 429:
             raise httpx.ReadError(f"HTTP {reply.status_code}")
         if reply.status_code not in (200, 206):
-            raise UserError(f"{url} answers HTTP {reply.status_code}: check benchmark.url")
+            raise UserError(
+                f"{url} answers HTTP {reply.status_code}: check benchmark.publisher.url"
+            )
         have = have if reply.status_code == 206 else 0
         length = reply.headers.get("Content-Length", "")
         total = have + int(length) if length.isdecimal() else None

@@ -22,31 +22,23 @@ from memtoc.construction.assembly import (
     write_benchmark,
 )
 from memtoc.construction.checks import Report, as_json, as_markdown, check
-from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues
+from memtoc.construction.collecting import Collected, collect
+from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues, natural_key
 from memtoc.construction.entities import entity_distractors
 from memtoc.construction.folds import assign_folds, crossings, imbalance, load_folds
 from memtoc.construction.forms import AUTHORING, REVIEW, authoring_rows, review_rows
 from memtoc.construction.kinds import TEMPORAL
-from memtoc.construction.packets import (
-    ANNOTATORS,
-    Form,
-    Merge,
-    adjudication_form,
-    merge,
-    read_adjudication,
-    read_packet,
-    write_adjudication,
-    write_packets,
-)
 from memtoc.construction.review import Verdict, read_overlay, reviewed, verdicts, write_overlay
 from memtoc.construction.screening import screen
-from memtoc.construction.sheets import Row, write_csv
+from memtoc.construction.sheets import write_csv
 from memtoc.construction.temporal import temporal_pair
 from memtoc.construction.wikidata import Wikidata
 from memtoc.questions import Benchmark, Question
 
-PACKETS, RETURNED = "packets", "returned"
 _KEPT_SOURCE = "source"
+# Kinds whose wrong values are never sought in Wikidata, and those that are no entities at all.
+_UNSOUGHT = ("number", "work")
+_NO_ENTITIES = (*TEMPORAL, *_UNSOUGHT)
 _READ = (tables.SOURCE, tables.SCREENED, tables.DISTRACTORS, tables.AUTHORED)
 
 
@@ -55,7 +47,7 @@ def source_questions(benchmark: Benchmark) -> list[SourceQuestion]:
     return [
         SourceQuestion(
             chain=question.chain,
-            hop=place,
+            hop=hop,
             text=question.text,
             gold=question.gold,
             name=question.id,
@@ -68,8 +60,28 @@ def source_questions(benchmark: Benchmark) -> list[SourceQuestion]:
             aliases=question.aliases,
             tool=question.tool,
         )
-        for place, question in enumerate(benchmark.questions)
+        for hop, question in _ranked(benchmark.questions)
     ]
+
+
+def _ranked(questions: Iterable[Question]) -> Iterable[tuple[int, Question]]:
+    """Each question with its place in its chain, whatever the order in which they come."""
+    seen: Counter[str] = Counter()
+    for question in sorted(questions, key=lambda question: natural_key(question.id)):
+        yield seen[question.chain], question
+        seen[question.chain] += 1
+
+
+def source_verdicts(benchmark: Benchmark) -> dict[str, Verdict]:
+    """The reviews that a benchmark's questions bear; what was repaired there stays so."""
+    return {
+        question.id: Verdict(
+            question.review,
+            question.near if question.review == "repair" else "",
+            decided_by="source",
+        )
+        for question in benchmark.questions
+    }
 
 
 def read_stage(
@@ -81,20 +93,26 @@ def read_stage(
 ) -> dict[str, Any]:
     """Leaves source.jsonl, and review.csv where the source brings verdicts of its own."""
     questions = list(questions)
-    tables.write_source(folder, questions)
+    tables.keep_edits(folder, tables.SOURCE)
+    wrote = [tables.SOURCE]
     if review is not None:
+        tables.keep_edits(folder, tables.REVIEWED)
         write_overlay(folder / tables.REVIEWED, review)
-    tables.record(folder, "read", {"name": name, "questions": len(questions), "notes": dict(notes)})
+        wrote.append(tables.REVIEWED)
+    tables.write_source(folder, questions)
+    facts = {"name": name, "questions": len(questions), "notes": dict(notes)}
+    tables.record(folder, "read", facts, wrote=wrote)
     return {"questions": len(questions)}
 
 
 def screen_stage(folder: Path) -> dict[str, int]:
     """Leaves screened.csv; gives how many questions were kept, and dropped for which reason."""
+    tables.keep_edits(folder, tables.SCREENED)
     drafts = screen(tables.read_source(folder))
     tables.write_screened(folder, drafts)
     counts = Counter(draft.dropped or "kept" for draft in drafts)
     ordered = {name: counts[name] for name in ("kept", *sorted(set(counts) - {"kept"}))}
-    tables.record(folder, "screen", {"counts": ordered}, [tables.SOURCE])
+    tables.record(folder, "screen", {"counts": ordered}, [tables.SOURCE], [tables.SCREENED])
     return ordered
 
 
@@ -121,6 +139,7 @@ def distract_stage(
 
     Without a Wikidata client entities that the source brings no value for go to people.
     """
+    tables.keep_edits(folder, tables.DISTRACTORS)
     sources = {question.id: question for question in tables.read_source(folder)}
     kept = [draft for draft in tables.read_screened(folder) if not draft.dropped]
     wrong = []
@@ -132,8 +151,18 @@ def distract_stage(
     counts = Counter(values.unresolved or values.branch for values in wrong)
     counts["far"] = sum(values.far is not None for values in wrong)
     facts = asdict(settings) | {"counts": dict(sorted(counts.items()))}
-    tables.record(folder, "distract", facts, [tables.SOURCE, tables.SCREENED])
+    reads = [tables.SOURCE, tables.SCREENED]
+    tables.record(folder, "distract", facts, reads, [tables.DISTRACTORS])
     return dict(sorted(counts.items()))
+
+
+def needs_wikidata(folder: Path) -> int:
+    """How many kept questions of a kind that Wikidata knows bring no near value of their own."""
+    given = {question.id for question in tables.read_source(folder) if question.near is not None}
+    return sum(
+        not draft.dropped and draft.kind not in _NO_ENTITIES and draft.id not in given
+        for draft in tables.read_screened(folder)
+    )
 
 
 def _wrong_values(
@@ -152,79 +181,24 @@ def _wrong_values(
     if source is not None and source.near is not None:
         return WrongValues(draft.id, source.near, source.far, _KEPT_SOURCE,
                            alternatives=draft.other_golds)  # fmt: skip
-    if wikidata is None or draft.kind in ("number", "work"):
-        reason = f"kind_{draft.kind}" if draft.kind in ("number", "work") else "no_wikidata"
+    if wikidata is None or draft.kind in _UNSOUGHT:
+        reason = f"kind_{draft.kind}" if draft.kind in _UNSOUGHT else "no_wikidata"
         return WrongValues(draft.id, None, None, "authored", reason)
     values, kind = entity_distractors(wikidata, draft, settings.seed)
     alternatives = dict.fromkeys((*values.alternatives, *draft.other_golds))
     return replace(values, kind=kind, alternatives=tuple(alternatives))
 
 
-@dataclass(frozen=True)
-class Collected:
-    """Where a pair of packets stands; ``waiting`` says for what, and is empty once all is done."""
-
-    sent: int
-    waiting: str
-    agreed: Mapping[str, Row]
-    adjudicated: Mapping[str, Row]
-    agreement: Mapping[str, float]
-    kappa: Mapping[str, float | None]
-
-    @property
-    def decided(self) -> dict[str, Row]:
-        """All decisions, by id."""
-        return {**self.agreed, **self.adjudicated}
-
-
-def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collected:
-    """Sends packets to folder/packets and reads what came back under the same names in returned/.
-
-    Disagreements go out as an adjudication sheet and come back the same way.
-    """
-    if not rows:
-        return Collected(0, "", {}, {}, {}, {})
-    write_packets(folder / PACKETS, form, rows, seed)
-    paths = [_returned(folder, f"{form.name}_{who}") for who in ANNOTATORS]
-    missing = [who for who, path in zip(ANNOTATORS, paths, strict=True) if path is None]
-    if missing:
-        names = ", ".join(f"{RETURNED}/{form.name}_{who}" for who in missing)
-        return Collected(len(rows), f"{names} (xlsx or csv)", {}, {}, {}, {})
-    first, second = (read_packet(path, form, rows) for path in paths if path is not None)
-    merged = merge(form, first, second)
-    adjudicated, waiting = _adjudicated(folder, form, rows, merged)
-    return Collected(len(rows), waiting, merged.agreed, adjudicated, merged.agreement, merged.kappa)
-
-
-def _adjudicated(
-    folder: Path, form: Form, rows: Sequence[Row], merged: Merge
-) -> tuple[dict[str, Row], str]:
-    if not merged.disputed:
-        return {}, ""
-    write_adjudication(folder / PACKETS, form, rows, merged)
-    name = adjudication_form(form).name
-    path = _returned(folder, name)
-    if path is None:
-        return {}, f"{RETURNED}/{name} (xlsx or csv), {len(merged.disputed)} rows"
-    return read_adjudication(path, form, rows, merged), ""
-
-
-def _returned(folder: Path, name: str) -> Path | None:
-    found = [folder / RETURNED / f"{name}{ending}" for ending in (".xlsx", ".csv")]
-    there = [path for path in found if path.is_file()]
-    if len(there) > 1:
-        raise UserError(f"{there[0]} came back twice, as xlsx and csv: keep one of them")
-    return there[0] if there else None
-
-
 def author_stage(folder: Path, seed: int) -> Collected:
     """Packets for what no generator found; leaves authored.csv with what is decided so far."""
     rows = authoring_rows(tables.read_screened(folder), tables.read_distractors(folder))
     collected = collect(folder, AUTHORING, rows, seed)
+    wrote = [tables.AUTHORED] if collected.decided else []
     if collected.decided:
+        tables.keep_edits(folder, tables.AUTHORED)
         tables.write_authored(folder, collected.decided)
-    facts = {"sent": collected.sent, "decided": len(collected.decided)}
-    tables.record(folder, "author", facts | {"seed": seed}, [tables.SCREENED, tables.DISTRACTORS])
+    facts = {"sent": collected.sent, "decided": len(collected.decided), "seed": seed}
+    tables.record(folder, "author", facts, [tables.SCREENED, tables.DISTRACTORS], wrote)
     return collected
 
 
@@ -262,34 +236,38 @@ def review_stage(folder: Path, seed: int) -> Collected:
     near = {question.id: question.near for question in questions_so_far(folder, False)}
     current = {name: replace(values, near=near.get(name) or None) for name, values in wrong.items()}
     collected = collect(folder, REVIEW, review_rows(drafts, current), seed)
-    if collected.decided and not collected.waiting:
+    merged = bool(collected.decided) and not collected.waiting
+    if merged:
+        tables.keep_edits(folder, tables.REVIEWED)
         overlay = verdicts(collected.agreed, collected.adjudicated)
         write_overlay(folder / tables.REVIEWED, overlay)
     facts = {"sent": collected.sent, "decided": len(collected.decided), "seed": seed}
     agreement = {"agreement": dict(collected.agreement), "kappa": dict(collected.kappa)}
-    tables.record(folder, "review", facts | agreement, _READ)
+    wrote = [tables.REVIEWED] if merged else []
+    tables.record(folder, "review", facts | agreement, _READ, wrote)
     return collected
 
 
 def fold_stage(
-    folder: Path, seed: int, assignment: Literal["balanced", "published"] | Path = "balanced"
+    folder: Path, seed: int, assignment: Literal["seeded", "published"] | Path = "seeded"
 ) -> dict[str, Any]:
     """Leaves folds.csv; gives the sizes, the imbalance and how many groups cross.
 
     ``published`` takes the source's own folds, a path a csv of id and fold. A chain that crosses
-    is an error, always; a group that crosses is one in balanced folds, and counted in given ones.
+    is an error, always; a group that crosses is one in seeded folds, and counted in given ones.
     """
+    tables.keep_edits(folder, tables.FOLDS_FILE)
     drafts = [draft for draft in tables.read_screened(folder) if not draft.dropped]
     members = fold_members(drafts, questions_so_far(folder))
     ids = [member.id for member in members]
-    if assignment == "balanced":
+    if assignment == "seeded":
         folds = assign_folds(members, seed)
     elif assignment == "published":
         folds = _own_folds(folder, ids)
     else:
         folds = load_folds(assignment, ids)
     crossing = crossings(members, folds)
-    split = [n for n in crossing if assignment == "balanced" or n.startswith("chain ")]
+    split = [n for n in crossing if assignment == "seeded" or n.startswith("chain ")]
     if split:
         raise UserError(f"{split[0]} stands in both folds: mend the folds given")
     rows = [{"id": name, "fold": folds[name]} for name in ids]
@@ -301,7 +279,7 @@ def fold_stage(
         "imbalance": imbalance(members, folds),
         "groups_crossing": len(crossing),
     }
-    tables.record(folder, "fold", facts, _READ)
+    tables.record(folder, "fold", facts, _READ, [tables.FOLDS_FILE])
     return facts
 
 
@@ -311,7 +289,7 @@ def _own_folds(folder: Path, ids: Sequence[str]) -> dict[str, str]:
     if missing:
         raise UserError(
             f"the source gives no fold for '{missing[0]}' ({len(missing)} missing):"
-            " use balanced folds or a csv of id and fold"
+            " use folds=seeded, or folds=file with a csv of id and fold"
         )
     return {name: own[name] for name in ids}
 

@@ -185,10 +185,27 @@ def read_authored(folder: Path) -> dict[str, tuple[str, str | None]]:
     return authored
 
 
-def record(folder: Path, stage: str, facts: Mapping[str, Any], reads: Sequence[str] = ()) -> None:
-    """Keeps what a stage was run with and what it counted, and the digests of what it read."""
-    kept = dict(facts) | {"read": digests(folder, reads)}
+def record(
+    folder: Path,
+    stage: str,
+    facts: Mapping[str, Any],
+    reads: Sequence[str] = (),
+    wrote: Sequence[str] = (),
+) -> None:
+    """Keeps what a stage was run with and counted, and the digests of what it read and wrote."""
+    kept = dict(facts) | {"read": digests(folder, reads), "wrote": digests(folder, wrote)}
     write_json(folder / STAGES, recorded(folder) | {stage: kept})
+
+
+def keep_edits(folder: Path, name: str) -> None:
+    """Raises UserError where a file that a stage is about to write was changed by hand."""
+    found = digests(folder, [name]).get(name)
+    known = {facts.get("wrote", {}).get(name) for facts in recorded(folder).values()}
+    if found is not None and found not in known:
+        raise UserError(
+            f"{folder / name} was changed by hand: leave the stage that writes it out of stages to"
+            " go on from it, or delete the file to have it made anew"
+        )
 
 
 def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:

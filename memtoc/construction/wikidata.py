@@ -91,7 +91,10 @@ class Wikidata:
         self, settings: WikidataSettings, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         if not settings.user_agent.strip():
-            raise UserError("wikidata.user_agent is empty: name your project and an address")
+            raise UserError(
+                "distractors.user_agent is empty: name your project and an address, or leave"
+                " entities to people with distractors=authored"
+            )
         self.settings = settings
         self.requests = 0
         self._sleep = sleep

@@ -97,7 +97,7 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(tmp_path):
         fetch(url, DIGEST, tmp_path / "f", sleep=lambda _: None)
         assert len(asked) == 3
     with serve(statuses=[404]) as (url, asked):
-        with pytest.raises(UserError, match=r"HTTP 404: check benchmark\.url"):
+        with pytest.raises(UserError, match=r"HTTP 404: check benchmark\.publisher\.url"):
             fetch(url, DIGEST, tmp_path / "g")
         assert len(asked) == 1
 

@@ -175,7 +175,7 @@ def test_a_damaged_file_is_fetched_again(tmp_path):
 
 def test_a_wrong_setting_is_named(tmp_path):
     with (
-        pytest.raises(UserError, match=r"wikidata\.user_agent is empty"),
+        pytest.raises(UserError, match=r"distractors\.user_agent is empty"),
         client(tmp_path, user_agent=" "),
     ):
         pass

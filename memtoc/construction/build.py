@@ -1,0 +1,221 @@
+"""A build from end to end: its stages in order, and what each says to the person who builds."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness.errors import UserError
+from harness.outcomes import Outcome
+from harness.progress import bar
+from memtoc.construction import stages, tables
+from memtoc.construction.assembly import MANIFEST, QUESTIONS
+from memtoc.construction.checks import Report
+from memtoc.construction.collecting import Collected
+from memtoc.construction.reading import read_source
+from memtoc.construction.review import read_overlay
+from memtoc.construction.settings import STAGES, BuildSettings, FileFolds, FromWikidata
+from memtoc.construction.wikidata import Wikidata
+from memtoc.questions import Benchmark
+
+SHOWN_VIOLATIONS = 20
+# What a stage cannot start without, and the stage that leaves it.
+NEEDS = {
+    "distract": (tables.SCREENED, "screen"),
+    "author": (tables.DISTRACTORS, "distract"),
+    "check": (tables.DISTRACTORS, "distract"),
+    "review": (tables.DISTRACTORS, "distract"),
+    "fold": (tables.DISTRACTORS, "distract"),
+    "write": (tables.FOLDS_FILE, "fold"),
+}
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build under way; ``work`` holds the files between the stages."""
+
+    settings: BuildSettings
+    console: Console
+
+    @property
+    def out(self) -> Path:
+        """The benchmark's folder."""
+        return Path(self.settings.out)
+
+    @property
+    def work(self) -> Path:
+        """The stages' folder, inside the benchmark's."""
+        return self.out / "work"
+
+    def say(self, stage: str, text: str) -> None:
+        """A line of a stage."""
+        line = f"{stage:<9} {text}"
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def build(settings: BuildSettings, console: Console) -> Outcome:
+    """Runs the chosen stages in their order; stops early where people owe values.
+
+    Raises UserError for anything a user can mend.
+    """
+    job = Build(settings, console)
+    for stage in (name for name in STAGES if name in settings.stages):
+        _check_needs(job, stage)
+        owed = RUN[stage](job)
+        if owed:
+            job.say("", f"waiting for {owed} in {job.work}; then run the same command again")
+            break
+    for stage in tables.outdated(job.work):
+        job.say("note", f"what {stage} read has changed since it ran: run it again")
+    return Outcome("done", name=settings.benchmark.name, folder=settings.out)
+
+
+def _check_needs(job: Build, stage: str) -> None:
+    if stage in NEEDS:
+        name, by = NEEDS[stage]
+        if not (job.work / name).is_file():
+            raise UserError(f"{job.work / name} is not there: add {by} to stages")
+
+
+def _screen(job: Build) -> str:
+    spec = job.settings.benchmark
+    source = read_source(spec, Path(job.settings.paths.cache) / "sources")
+    for remark in source.remarks:
+        job.say("note", remark)
+    stages.read_stage(job.work, spec.name, source.questions, source.notes, source.review)
+    counts = stages.screen_stage(job.work)
+    kept = counts.pop("kept")
+    dropped = f"; dropped: {_listed(counts)}" if counts else ""
+    job.say("screen", f"{kept} of {len(source.questions)} questions kept{dropped}")
+    return ""
+
+
+def _distract(job: Build) -> str:
+    wanted = job.settings
+    settings = stages.DistractSettings(wanted.seed, wanted.last_year, wanted.redraw_temporal)
+    with _wikidata(job) as client, bar("wrong values") as progress:
+        counts = stages.distract_stage(job.work, settings, client, progress)
+        asked = f"; {client.requests} requests to Wikidata" if client else ""
+    far = counts.pop("far")
+    job.say("distract", f"near: {_listed(counts)}; far: {far}{asked}")
+    return ""
+
+
+@contextmanager
+def _wikidata(job: Build) -> Iterator[Wikidata | None]:
+    """A client where one is wanted and any question needs it."""
+    chosen = job.settings.distractors
+    if not isinstance(chosen, FromWikidata) or not stages.needs_wikidata(job.work):
+        yield None
+        return
+    with Wikidata(chosen) as client:
+        yield client
+
+
+def _author(job: Build) -> str:
+    collected = stages.author_stage(job.work, job.settings.seed)
+    job.say("author", _packet_line(collected, "questions need a value from people"))
+    if collected.waiting and not job.settings.strict:
+        job.say("", f"left out until {collected.waiting} come back (strict=false)")
+        return ""
+    return collected.waiting
+
+
+def _check(job: Build) -> str:
+    strict = job.settings.strict
+    report = stages.check_stage(job.work, job.settings.last_year, strict)
+    _say_report(job, "check", report)
+    return ""
+
+
+def _say_report(job: Build, stage: str, report: Report) -> None:
+    found = report.violations
+    told = "; strict=false: told, not stopped" if found else ""
+    plural = "" if len(found) == 1 else "s"
+    job.say(stage, f"{report.checked} questions, {len(found)} violation{plural}{told}")
+    for violation in found[:SHOWN_VIOLATIONS]:
+        what = f"{violation.id} {violation.field} '{violation.value}'"
+        job.say("", f"{what}: {violation.rule} ({violation.detail})")
+    if len(found) > SHOWN_VIOLATIONS:
+        job.say("", f"{len(found) - SHOWN_VIOLATIONS} more in {job.work / 'checks.md'}")
+
+
+def _review(job: Build) -> str:
+    collected = stages.review_stage(job.work, job.settings.seed)
+    job.say("review", _packet_line(collected, "questions in the packets"))
+    overlay = job.work / tables.REVIEWED
+    if collected.waiting:
+        held = (
+            f"the {len(read_overlay(overlay))} verdicts in {overlay} hold"
+            if overlay.is_file()
+            else "all count as passed"
+        )
+        job.say("", f"{held} until {collected.waiting} come back to {job.work}")
+    return ""
+
+
+def _packet_line(collected: Collected, what: str) -> str:
+    line = f"{collected.sent} {what}"
+    for field, share in collected.agreement.items():
+        kappa = collected.kappa[field]
+        shown = "undefined" if kappa is None else f"{kappa:.3f}"
+        line += f"; {field}: agreement {share:.3f}, kappa {shown}"
+    decided = len(collected.decided)
+    return f"{line}; {decided} decided" if decided else line
+
+
+def _fold(job: Build) -> str:
+    chosen = job.settings.folds
+    assignment = Path(chosen.path) if isinstance(chosen, FileFolds) else chosen.name
+    facts = stages.fold_stage(job.work, job.settings.seed, assignment)
+    crossing = facts["groups_crossing"]
+    job.say(
+        "fold",
+        f"{_listed(facts['sizes'])}; imbalance {facts['imbalance']:g};"
+        f" no chain in both, {crossing} group{'' if crossing == 1 else 's'} in both",
+    )
+    return ""
+
+
+def _write(job: Build) -> str:
+    wanted = job.settings
+    repairs = wanted.apply_repairs and getattr(wanted.benchmark, "apply_repairs", True)
+    benchmark = stages.write_stage(job.work, job.out, wanted.last_year, wanted.strict, repairs)
+    _say_counts(job, benchmark)
+    return ""
+
+
+def _say_counts(job: Build, benchmark: Benchmark) -> None:
+    counts: Mapping[str, Any] = benchmark.notes["counts"]
+    job.say(
+        "write",
+        f"{counts['questions']} questions: {counts['pass']} pass, {counts['repair']} repair,"
+        f" {counts['exclude']} exclude; {counts['analysis_set']} in the analysis set;"
+        f" {counts['far']} far ({counts['far_in_analysis_set']} in the analysis set);"
+        f" {counts['open']} open",
+    )
+    for name in ("kind", "family", "source", "schema_source", "fold"):
+        job.say("", f"{name}: {_listed(counts[name])}")
+    violations = benchmark.notes["violations"]
+    if violations:
+        job.say("", f"violations among what will be scored: {_listed(violations)}")
+    job.say("", f"{QUESTIONS} and {MANIFEST} in {job.out}")
+    job.say("", f"python evaluate.py benchmark=folder benchmark.path={job.out}")
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
+
+
+RUN: Mapping[str, Callable[[Build], str]] = {
+    "screen": _screen,
+    "distract": _distract,
+    "author": _author,
+    "check": _check,
+    "review": _review,
+    "fold": _fold,
+    "write": _write,
+}

@@ -1,0 +1,78 @@
+"""Packets that go out to two people, come back, are merged, and adjudicated where they differ."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import UserError
+from memtoc.construction.packets import (
+    ANNOTATORS,
+    Form,
+    Merge,
+    adjudication_form,
+    merge,
+    read_adjudication,
+    read_packet,
+    write_adjudication,
+    write_packets,
+)
+from memtoc.construction.sheets import Row
+
+PACKETS, RETURNED = "packets", "returned"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Where a pair of packets stands; ``waiting`` says for what, and is empty once all is done."""
+
+    sent: int
+    waiting: str
+    agreed: Mapping[str, Row]
+    adjudicated: Mapping[str, Row]
+    agreement: Mapping[str, float]
+    kappa: Mapping[str, float | None]
+
+    @property
+    def decided(self) -> dict[str, Row]:
+        """All decisions, by id."""
+        return {**self.agreed, **self.adjudicated}
+
+
+def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collected:
+    """Sends packets to folder/packets and reads what came back under the same names in returned/.
+
+    Disagreements go out as an adjudication sheet and come back the same way.
+    """
+    if not rows:
+        return Collected(0, "", {}, {}, {}, {})
+    write_packets(folder / PACKETS, form, rows, seed)
+    paths = [_returned(folder, f"{form.name}_{who}") for who in ANNOTATORS]
+    missing = [who for who, path in zip(ANNOTATORS, paths, strict=True) if path is None]
+    if missing:
+        names = ", ".join(f"{RETURNED}/{form.name}_{who}" for who in missing)
+        return Collected(len(rows), f"{names} (xlsx or csv)", {}, {}, {}, {})
+    first, second = (read_packet(path, form, rows) for path in paths if path is not None)
+    merged = merge(form, first, second)
+    adjudicated, waiting = _adjudicated(folder, form, rows, merged)
+    return Collected(len(rows), waiting, merged.agreed, adjudicated, merged.agreement, merged.kappa)
+
+
+def _adjudicated(
+    folder: Path, form: Form, rows: Sequence[Row], merged: Merge
+) -> tuple[dict[str, Row], str]:
+    if not merged.disputed:
+        return {}, ""
+    write_adjudication(folder / PACKETS, form, rows, merged)
+    name = adjudication_form(form).name
+    path = _returned(folder, name)
+    if path is None:
+        return {}, f"{RETURNED}/{name} (xlsx or csv), {len(merged.disputed)} rows"
+    return read_adjudication(path, form, rows, merged), ""
+
+
+def _returned(folder: Path, name: str) -> Path | None:
+    found = [folder / RETURNED / f"{name}{ending}" for ending in (".xlsx", ".csv")]
+    there = [path for path in found if path.is_file()]
+    if len(there) > 1:
+        raise UserError(f"{there[0]} came back twice, as xlsx and csv: keep one of them")
+    return there[0] if there else None
