@@ -3,13 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from arms import ROOT, arm_of, compose_config, mock_config, row, write_rows
+from arms import arm_of, compose_config, mock_config, row, write_rows
 
 from harness.errors import UserError
 from memtoc.settings import CONDITIONS, arm_settings, canonical
-
-CONF = ROOT / "conf"
 
 
 def changed(key: str, value: Any, *overrides: str) -> dict[str, Any]:
@@ -179,37 +176,6 @@ def test_questions_are_chosen_by_name(tmp_path, towns):
     assert [question.id for question in arm.questions] == ["q1", "q3"]
     with pytest.raises(UserError, match=r"has no question 'q4'.*did you mean"):
         arm_of(mock_config(tmp_path, towns, "ids=[q1,q4]"))
-
-
-def groups() -> set[str]:
-    return {path.name for path in CONF.iterdir() if path.is_dir()}
-
-
-def primaries() -> list[Path]:
-    return sorted(path for path in CONF.glob("*.yaml"))
-
-
-@pytest.mark.parametrize("path", primaries(), ids=lambda path: path.stem)
-def test_no_key_has_the_name_of_a_group_that_is_not_among_the_defaults(path: Path):
-    """Such a key could not be overridden: Hydra would take key=x for a choice in the group."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    chosen = set()
-    for entry in content.get("defaults", []):
-        for name in entry if isinstance(entry, dict) else [entry]:
-            words = str(name).removeprefix("optional ").removeprefix("override ")
-            chosen.add(words.split("@")[0].strip("/"))
-    keys = set(content) - {"defaults", "hydra"}
-    assert not keys & (groups() - chosen)
-
-
-@pytest.mark.parametrize(
-    "path", sorted(CONF.glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
-)
-def test_a_groups_file_carries_its_own_name(path: Path):
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    package = "@package _global_" in path.read_text(encoding="utf-8")
-    if path.parent.name != "hydra" and not package:
-        assert content["name"] == path.stem
 
 
 def test_the_conditions_of_the_default_config_are_all_of_them():
