@@ -181,7 +181,7 @@ def test_a_full_disk_is_named_and_the_same_command_goes_on_with_room(tmp_path: P
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = shutil.which("mount")
-    tmpfs = ["-t", "tmpfs", "-o", "size=600k", "tmpfs", str(disk)]
+    tmpfs = ["-t", "tmpfs", "-o", "size=1200k", "tmpfs", str(disk)]
     if (
         mount is None
         or subprocess.run([mount, *tmpfs], check=False, capture_output=True).returncode
