@@ -1,0 +1,201 @@
+"""kill -9 at any moment, then the same command: the same result as a run never killed."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from arms import (
+    ROOT,
+    command_environment,
+    command_line,
+    folders,
+    mock_config,
+    results,
+    row,
+    run,
+    write_rows,
+)
+
+KILLS = 10
+RANDOM = random.Random(20240229)
+# The modules that touch files; the many lines that score a row touch none.
+TRACED = {str(path) for name in ("harness", "memtoc") for path in (ROOT / name).glob("*.py")}
+TRACED -= {str(ROOT / "memtoc" / f"{name}.py") for name in ("metrics", "scored", "questions")}
+
+
+def outcome(home: Path) -> dict[str, Any]:
+    """What the memory and the arm of a home say, times aside; both must be done."""
+    found = {}
+    for kind in ("memories", "runs"):
+        (folder,) = (path.parent for path in (home / kind).glob("*/DONE"))
+        assert not (folder / "FAILED").exists()
+        found[folder.name] = results(folder)
+    return found
+
+
+# With the mock engine: killed at single lines of our own code.
+
+
+class DiesAt:
+    """A trace function that counts the lines of this project and ends the process at one."""
+
+    def __init__(self, line: int) -> None:
+        self.line, self.seen = line, 0
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> "DiesAt | None":
+        if frame.f_code.co_filename not in TRACED:
+            return None
+        if event == "line":
+            self.seen += 1
+            if self.seen == self.line:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self
+
+
+def run_and_die(config: dict[str, Any], line: int, seen: Any) -> None:
+    tracer = DiesAt(line)
+    sys.settrace(tracer)
+    run(config)
+    sys.settrace(None)
+    seen.value = tracer.seen
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[Any]:
+    """Processes that fork from a clean one in which our modules are already imported."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["memtoc.evaluation", "memtoc.rules", "arms"])
+    return context
+
+
+def child(children: Any, config: dict[str, Any], line: int) -> tuple[int, int]:
+    """Exit code, and how many lines were run where it came to its end."""
+    seen = children.Value("q", 0)
+    process = children.Process(target=run_and_die, args=(config, line, seen))
+    process.start()
+    process.join(120)
+    assert process.exitcode is not None
+    return process.exitcode, seen.value
+
+
+def test_a_run_killed_between_any_two_lines_goes_on_to_the_same_result(
+    tmp_path: Path, children: Any
+):
+    rows = [row(f"q{at}", f"Gold{at}", f"Near{at}", f"Far{at}") for at in range(60)]
+    questions = write_rows(tmp_path / "questions.jsonl", rows)
+
+    def config(home: str) -> dict[str, Any]:
+        made = mock_config(tmp_path / home, questions)
+        rules = [{"contains": f'"Near{at}"', "reply": f"FINAL: Near{at}"} for at in range(0, 60, 3)]
+        rules += [{"contains": "numbered q7?", "error": "server down"}]
+        made["report"]["max_error_rate"] = 0.5
+        return {**made, "engine": {**made["engine"], "rules": rules}}
+
+    code, lines = child(children, config("whole"), line=-1)
+    assert code == 0
+    expected = outcome(tmp_path / "whole")
+    assert lines > 1000
+
+    # Spread over the whole run in one half of the kills, over its end, where the results are
+    # written, in the other.
+    moments = [*RANDOM.sample(range(1, lines), 4), *RANDOM.sample(range(lines - 300, lines), 4)]
+    for number, line in enumerate(moments):
+        home = f"killed{number}"
+        assert child(children, config(home), line)[0] == -signal.SIGKILL
+        assert child(children, config(home), line=-1)[0] == 0
+        assert outcome(tmp_path / home) == expected, line
+
+
+def test_a_run_killed_again_and_again_comes_to_the_same_result(tmp_path: Path, children: Any):
+    questions = write_rows(
+        tmp_path / "questions.jsonl", [row(f"q{at}", f"Gold{at}", f"Near{at}") for at in range(60)]
+    )
+    code, lines = child(children, mock_config(tmp_path / "whole", questions), line=-1)
+    assert code == 0
+    config, killed = mock_config(tmp_path / "killed", questions), 0
+    for line in sorted(RANDOM.sample(range(lines // 20, lines), 5)):
+        killed += child(children, config, line)[0] == -signal.SIGKILL
+    assert killed >= 2
+    assert child(children, config, line=-1)[0] == 0
+    assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
+
+
+# With the real model: killed at random moments of the command's life.
+
+
+def start(home: Path, model: Path) -> "subprocess.Popen[bytes]":
+    home.mkdir(exist_ok=True)
+    arguments = (
+        "tracker=none", "limit=3", "conditions=[tool_right,tool_wrong,no_tool]",
+        "decoding.max_new_tokens=16", f"model.path={model}", "engine.dtype=float32",
+        "engine.batch_tokens=1000", *folders(home),
+    )  # fmt: skip
+    return subprocess.Popen(
+        command_line(*arguments),
+        cwd=home,
+        env=command_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def whole(home: Path, model: Path) -> float:
+    """Runs the command to its end; its seconds."""
+    began = time.monotonic()
+    process = start(home, model)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors.decode()
+    return time.monotonic() - began
+
+
+@pytest.mark.slow
+def test_the_real_model_killed_at_random_moments_gives_the_same_result(
+    tmp_path: Path, smollm2: Path
+):
+    seconds = whole(tmp_path / "never-killed", smollm2)
+    expected = outcome(tmp_path / "never-killed")
+    texts = [item["text"] for found in expected.values() for item in found["generations.jsonl"]]
+    assert len(texts) == 3 + 9
+    assert all(text.strip() for text in texts)
+
+    interrupted = 0
+    for number in range(KILLS):
+        home = tmp_path / f"killed{number}"
+        process = start(home, smollm2)
+        # One moment in each tenth of a run, so that every part of it is hit.
+        time.sleep(seconds * (number + RANDOM.random()) / KILLS)
+        process.kill()
+        process.communicate(timeout=60)
+        interrupted += process.returncode == -signal.SIGKILL
+        whole(home, smollm2)
+        assert outcome(home) == expected, number
+    assert interrupted >= KILLS - 2
+
+
+@pytest.mark.slow
+def test_the_kills_of_the_real_model_leave_a_manifest_that_counts_the_rest(
+    tmp_path: Path, smollm2: Path
+):
+    """Killed once something is generated: what is there is not generated again."""
+    process = start(tmp_path / "arm", smollm2)
+    pattern = "runs/*/generations.jsonl"
+    while not any(path.stat().st_size for path in (tmp_path / "arm").glob(pattern)):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.communicate(timeout=60)
+    whole(tmp_path / "arm", smollm2)
+    (manifest,) = (tmp_path / "arm").glob("runs/*/manifest.json")
+    counts = json.loads(manifest.read_text())["counts"]
+    assert counts["cached"] > 3
+    assert counts["cached"] + counts["generated"] == counts["distinct"] == 9
