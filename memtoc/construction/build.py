@@ -117,7 +117,7 @@ def _wikidata(job: Build) -> Iterator[Wikidata | None]:
 
 def _author(job: Build) -> str:
     collected = stages.author_stage(job.work, job.settings.seed)
-    job.say("author", _packet_line(collected, "questions need a value from people"))
+    job.say("author", _packet_line(collected, "without a near value, sent to people"))
     if collected.waiting and not job.settings.strict:
         job.say("", f"left out until {collected.waiting} come back (strict=false)")
         return ""
@@ -145,7 +145,7 @@ def _say_report(job: Build, stage: str, report: Report) -> None:
 
 def _review(job: Build) -> str:
     collected = stages.review_stage(job.work, job.settings.seed)
-    job.say("review", _packet_line(collected, "questions in the packets"))
+    job.say("review", _packet_line(collected, "wrong values sent to two reviewers"))
     overlay = job.work / tables.REVIEWED
     if collected.waiting:
         held = (

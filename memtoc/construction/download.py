@@ -43,7 +43,7 @@ def fetch(
             if attempt + 1 == attempts:
                 raise UserError(
                     f"{url} broke off ({type(error).__name__}): run the same command again,"
-                    f" it goes on from {part}"
+                    f" it goes on from {part}, or give your own file as benchmark.path"
                 ) from error
             sleep(2.0**attempt)
     _check_digest(part, sha256, url)

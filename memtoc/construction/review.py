@@ -31,18 +31,18 @@ def verdicts(agreed: Filled, adjudicated: Filled) -> dict[str, Verdict]:
     decided |= {name: ("adjudication", row) for name, row in adjudicated.items()}
     return {
         name: Verdict(row["verdict"], row["new_value"], row["reason"], by)
-        for name, (by, row) in sorted(decided.items(), key=lambda item: natural_key(item[0]))
+        for name, (by, row) in decided.items()
     }
 
 
 def write_overlay(path: Path, overlay: Mapping[str, Verdict]) -> None:
-    """A csv with one row a question."""
+    """A csv with one row a question, in natural order of the ids."""
     write_csv(
         path,
         COLUMNS,
         (
             {"id": name, **{column: getattr(verdict, column) for column in COLUMNS[1:]}}
-            for name, verdict in overlay.items()
+            for name, verdict in sorted(overlay.items(), key=lambda item: natural_key(item[0]))
         ),
     )
 

@@ -203,16 +203,22 @@ def author_stage(folder: Path, seed: int) -> Collected:
 
 
 def questions_so_far(folder: Path, apply_repairs: bool = True) -> list[Question]:
-    """The kept questions with all that is decided by now; near is empty where none is."""
+    """The kept questions with all that is decided by now; near is empty where none is.
+
+    A verdict on a question that was dropped since has nothing to be about, and is passed over.
+    """
+    drafts = tables.read_screened(folder)
     questions = assemble(
-        tables.read_screened(folder),
+        drafts,
         {question.id: question for question in tables.read_source(folder)},
         tables.read_distractors(folder),
         tables.read_authored(folder),
     )
     overlay = folder / tables.REVIEWED
     verdict = read_overlay(overlay) if overlay.is_file() else {}
-    return reviewed(questions, verdict, apply_repairs)
+    dropped = {draft.id for draft in drafts if draft.dropped}
+    held = {name: given for name, given in verdict.items() if name not in dropped}
+    return reviewed(questions, held, apply_repairs)
 
 
 def check_stage(folder: Path, last_year: int | None, strict: bool = True) -> Report:
