@@ -14,6 +14,7 @@ import factored.pool
 from factored.evaluation import TauBenchResult, evaluate
 from factored.jobs import plan
 from harness.errors import UserError
+from harness.fingerprint import is_cosmetic
 from harness.passes import RunFailedError
 
 ORACLE = ("tool_agent=oracle",)
@@ -245,6 +246,29 @@ def test_what_changes_a_result_changes_the_arm_and_nothing_else_does():
         assert arm_of(compose_taubench(*ORACLE, same)).fingerprint == base
     for other in ("trials=2", "seed=1", "limits.steps=9", "domain.tasks=[1]", "agent=faep"):
         assert arm_of(compose_taubench(*ORACLE, other)).fingerprint != base
+
+
+def test_where_a_role_s_model_runs_is_cosmetic_and_which_it_is_is_not():
+    assert is_cosmetic("planner.engine.device")
+    assert is_cosmetic("tool_agent.model.path")
+    assert is_cosmetic("taubench.recording")
+    for key in ("planner.engine.dtype", "tool_agent.model.hub", "user.decoding.temperature"):
+        assert not is_cosmetic(key)
+
+
+@pytest.mark.slow
+def test_every_role_on_a_real_model_shares_one_load_and_ends_somehow(outside, smollm2):
+    roles = ("planner", "tool_agent", "user")
+    overrides = [f"{role}.decoding.max_new_tokens=12" for role in roles]
+    overrides += [f"{role}.model.path={smollm2}" for role in roles]
+    overrides += ["planner=llm", "user=llm", "domain.tasks=[4,5]", "limits.steps=2", *outside]
+    arm = arm_of(compose_taubench(*overrides))
+    result = evaluate(arm)
+    assert len({id(backend) for backend in arm.backends.values()}) == 1
+    assert arm.backends["planner"].loads == 1
+    assert sum(result.metrics["ended"].values()) == 2
+    assert not {"infrastructure", "timeout"} & result.metrics["ended"].keys()
+    assert result.metrics["usage"]["planner"]["completion_tokens"] > 0
 
 
 def test_the_command_survives_a_kill_and_two_at_a_time_share_the_work(outside, tmp_path):
