@@ -71,4 +71,10 @@ def _tokens(request: Request, renderer: Renderer | None) -> int:
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    shown = "".join(c if c.isprintable() or c in "\n\t" else _escaped(c) for c in text)
+    console.print(shown, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def _escaped(character: str) -> str:
+    """A character that could steer the terminal, in words."""
+    return character.encode("unicode_escape").decode()

@@ -1,0 +1,98 @@
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scripted
+from arms import mock_config, row, run, write_rows
+from rich.console import Console
+
+from memtoc.evaluation import ArmResult
+from memtoc.settings import Report
+from memtoc.tables import show
+
+RULES = "┃│"
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> ArmResult:
+    return run(scripted.config(tmp_path_factory.mktemp("scripted")))
+
+
+def shown(result: ArmResult, **report: Any) -> str:
+    text = io.StringIO()
+    settings = Report(**{"matcher": "boundary", "min_support": 30, "max_error_rate": 1} | report)
+    show(result, settings, Console(file=text, width=200))
+    return text.getvalue()
+
+
+def cells_of(text: str, *start: str) -> list[str]:
+    """The cells of the one table row that begins with these."""
+    rows = [
+        [cell.strip() for cell in line.strip(RULES).replace("┃", "│").split("│")]
+        for line in text.splitlines()
+        if line[:1] in RULES
+    ]
+    (found,) = [cells for cells in rows if tuple(cells[: len(start)]) == start]
+    return found
+
+
+def test_the_cells_of_each_condition_are_shown(result: ArmResult):
+    text = shown(result)
+    tables = text.split("What the answer did")
+    header = cells_of(tables[0], "condition")
+    assert dict(zip(header, cells_of(tables[0], "tool_right"), strict=True)) == {
+        "condition": "tool_right", "agree": "4", "arb": "0", "tool_gold": "2", "both_wrong": "0",
+        "mem_absent": "1", "none": "1",
+    }  # fmt: skip
+
+
+def test_a_rate_without_support_is_not_given(result: ArmResult):
+    text = shown(result)
+    assert cells_of(text, "retention", "ours")[2:] == ["2/3", "n too small", "", "", "1"]
+    assert "66.7" not in text
+
+
+def test_a_rate_with_support_comes_with_its_interval(result: ArmResult):
+    cells = cells_of(shown(result, min_support=3), "retention", "ours")
+    assert cells[2:4] == ["2/3", "66.7"]
+    assert cells[4].endswith(" to 100.0")
+    text = shown(result, min_support=3)
+    assert cells_of(text, "correct-tool following", "ours")[2:4] == ["1/2", "n too small"]
+
+
+@pytest.mark.parametrize(("support", "given"), [(30, True), (31, False)])
+def test_the_bound_itself_is_enough(tmp_path: Path, support: int, given: bool):
+    rows = [row(f"q{at}", f"Gold{at}", f"Near{at}") for at in range(30)]
+    config = mock_config(tmp_path, write_rows(tmp_path / "q.jsonl", rows))
+    text = shown(run(config), min_support=support)
+    cells = cells_of(text, "tool-error abstention", "released")
+    assert cells[2:4] == ["30/30", "100.0" if given else "n too small"]
+
+
+def test_cut_and_failed_rows_stand_beside_the_rate(result: ArmResult):
+    text = shown(result, min_support=0)
+    header = cells_of(text, "metric")
+    accuracy = dict(zip(header, cells_of(text, "noop accuracy", "ours"), strict=True))
+    assert (accuracy["n"], accuracy["cut"], accuracy["errors"]) == ("3/6", "1", "1")
+
+
+def test_a_mean_of_cells_has_no_numerator(result: ArmResult):
+    cells = cells_of(shown(result, min_support=2), "conflict-resolved accuracy", "mean of cells")
+    assert cells[2:4] == ["2", "58.3"]
+
+
+def test_statuses_and_what_was_skipped_are_said(result: ArmResult):
+    text = shown(result)
+    assert "47 rows: 3 error, 43 ok, 1 truncated; 1 questions without tool_wrong_far" in text
+    assert f"arm: {result.folder}" in text
+
+
+def test_the_matcher_of_the_report_is_the_one_shown(result: ArmResult):
+    assert "Rates (containment matcher" in shown(result, matcher="containment")
+    assert "Rates (boundary matcher" in shown(result)
+
+
+def test_an_arm_without_rows_can_be_shown(tmp_path: Path):
+    path = write_rows(tmp_path / "q.jsonl", [row("q1", "Bergen", "Stavanger")])
+    assert "0 rows" in shown(run(mock_config(tmp_path, path, "conditions=[tool_wrong_far]")))
