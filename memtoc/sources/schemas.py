@@ -11,7 +11,7 @@ Such tools are invented by us: ``schema_source`` is then ``family_kind`` in the 
 
 import json
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -100,17 +100,24 @@ def call_for(question: str, family: str, kind: str) -> ToolCall:
 
 def check_call(tool: ToolCall, where: str) -> None:
     """Raises UserError unless the schema is valid JSON Schema and the call is valid against it."""
-    parameters = dict(tool.schema["parameters"])
     try:
-        Draft202012Validator.check_schema(parameters)
+        validator = _validator(json.dumps(tool.schema["parameters"]))
     except SchemaError as error:
         raise UserError(
             f"{where}: parameters of tool '{tool.name}' are not JSON Schema ({error.message}):"
             " mend the schema"
         ) from error
-    problem = next(iter(Draft202012Validator(parameters).iter_errors(dict(tool.arguments))), None)
+    problem = next(iter(validator.iter_errors(dict(tool.arguments))), None)
     if problem is not None:
         raise UserError(
             f"{where}: arguments of tool '{tool.name}' do not fit its schema"
             f" ({problem.message}): mend the arguments"
         )
+
+
+@lru_cache(maxsize=4096)
+def _validator(parameters: str) -> Draft202012Validator:
+    """Many questions share a schema, and checking one costs far more than checking a call."""
+    loaded = json.loads(parameters)
+    Draft202012Validator.check_schema(loaded)
+    return Draft202012Validator(loaded)

@@ -1,107 +1,79 @@
-"""benchmark=csv: a file of one's own, and every way in which a row of it can be wrong."""
-
-from pathlib import Path
+import random
 
 import pytest
-from entries import Entry
 
 from harness.errors import UserError
-from memtoc.sources import csv_source
+from memtoc.sources.csv_source import load, read
 
-HEADER = "question,answer,near"
+ROWS = """question,answer,near,far,aliases,chain,fold
+In which city did Gustav Mahler die?,Vienna,Graz,Kyoto,Wien|Vienna (Austria),mahler,
+When was Gustav Mahler born?,7 July 1860,9 May 1861,,,mahler,B
+Who is the director of Alien?,Ridley Scott,John Carpenter,,,,
+"""
 
 
-def benchmark(tmp_path: Path, *lines: str):
+def saved(tmp_path, text):
     path = tmp_path / "my.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return csv_source.load(path, "csv")
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
-def test_three_columns_are_enough(tmp_path: Path):
-    (first, second) = benchmark(
-        tmp_path,
-        HEADER,
-        "In which city did Gustav Mahler die?,Vienna,Graz",
-        "In which year was he born?,1860,1862",
-    ).questions
-    assert (first.text, first.gold) == ("In which city did Gustav Mahler die?", "Vienna")
-    assert (first.near, first.far) == ("Graz", None)
-    assert first.id != second.id
-    assert (second.kind, second.family) == ("year", "free_form")
-    assert {first.fold, second.fold} == {"A", "B"}
-    assert first.tool.arguments
+def test_an_arm_and_a_build_read_the_same_questions(tmp_path):
+    path = saved(tmp_path, ROWS)
+    as_they_are, to_build = load(path, "mine").questions, read(path)
+    assert [(q.id, q.text, q.gold, q.near, q.far, q.chain, q.aliases) for q in as_they_are] == [
+        (q.id, q.text, q.gold, q.near, q.far, q.chain, q.aliases) for q in to_build
+    ]
+    first = as_they_are[0]
+    assert first.aliases == ("Wien", "Vienna (Austria)")
+    assert [q.kind for q in as_they_are] == ["other_string", "date", "other_string"]
 
 
-def test_all_columns_are_read(tmp_path: Path):
-    (question,) = benchmark(
-        tmp_path,
-        "id,question,answer,near,far,aliases,kind,family,chain,fold",
-        'm1,Who is the director of Alien?,"Scott, Ridley",James Cameron,Georges Melies,'
-        "Ridley Scott|Sir Ridley Scott,person,creator_role,alien,B",
-    ).questions
-    assert question.id == "m1"
-    assert question.gold == "Scott, Ridley"
-    assert question.aliases == ("Ridley Scott", "Sir Ridley Scott")
-    assert (question.kind, question.family, question.chain) == ("person", "creator_role", "alien")
-    assert (question.fold, question.far) == ("B", "Georges Melies")
+def test_ids_depend_on_neither_the_order_nor_the_other_rows(tmp_path):
+    header, *rows = ROWS.splitlines()
+    first = {q.text: (q.id, q.hop) for q in read(saved(tmp_path, ROWS))}
+    random.Random(1).shuffle(rows)
+    shuffled = saved(tmp_path, "\n".join([header, *reversed(rows)]) + "\n")
+    assert {q.text: (q.id, q.hop) for q in read(shuffled)} == first
+    less = saved(tmp_path, "\n".join([header, rows[0]]) + "\n")
+    (question,) = read(less)
+    assert question.id == first[question.text][0]
 
 
-def test_the_questions_of_a_chain_share_a_fold_given_or_drawn(tmp_path: Path):
-    lines = [f"Question number {n}?,answer {n},other {n},c{n // 2}," for n in range(8)]
-    lines[3] += "B"
-    questions = benchmark(tmp_path, f"{HEADER},chain,fold", *lines).questions
-    folds: dict[str, set[str]] = {}
-    for question in questions:
-        folds.setdefault(question.chain, set()).add(question.fold)
-    assert all(len(values) == 1 for values in folds.values())
-    assert folds["c1"] == {"B"}
-    assert {fold for values in folds.values() for fold in values} == {"A", "B"}
+def test_chains_stay_in_the_fold_that_one_of_their_rows_gives(tmp_path):
+    folds = {q.chain: q.fold for q in load(saved(tmp_path, ROWS), "mine").questions}
+    assert folds["mahler"] == "B" and set(folds.values()) <= {"A", "B"}
+    crossing = ROWS.replace("mahler,\n", "mahler,A\n")
+    with pytest.raises(UserError, match="row 3: fold B, but chain 'mahler' is in A above"):
+        load(saved(tmp_path, crossing), "mine")
 
 
-def test_a_file_of_a_spreadsheet_is_read(tmp_path: Path):
-    path = tmp_path / "my.csv"
-    path.write_bytes("\ufeffquestion,answer,near\r\nWo starb Gödel?,Princeton,Wien\r\n".encode())
-    assert csv_source.load(path, "csv").questions[0].text == "Wo starb Gödel?"
+def test_only_an_arm_needs_near_values(tmp_path):
+    path = saved(tmp_path, "question,answer\nWho?,x\n")
+    assert read(path)[0].near is None
+    with pytest.raises(UserError, match="column 'near' is missing"):
+        load(path, "mine")
+    path = saved(tmp_path, "question,answer,near\nWho?,x,\nWhen?,y,\nWhere?,z,a\nWhat?,w,\n")
+    with pytest.raises(UserError) as caught:
+        load(path, "mine")
+    assert "row 2: 'near' is empty" in str(caught.value)
+    assert "(wrong too: 2 more, rows 3, 5)" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("text", "message"),
     [
-        (["question,answer", "q?,a"], "row 1: column 'near' is missing"),
-        ([f"{HEADER},fra", "q?,a,b,c"], "row 1: unknown column 'fra': did you mean 'far'?"),
-        ([HEADER], "holds no question"),
-        ([HEADER, "q?,a"], "row 2: 2 cells under 3 columns"),
-        ([HEADER, "q?,,b"], "row 2: 'answer' is empty"),
-        ([HEADER, "q?,Vienna,vienna"], "row 2: near 'vienna' equals the answer"),
-        ([f"{HEADER},kind", "q?,a,b,persn"], "row 2: unknown kind 'persn': did you mean 'person'"),
-        ([f"{HEADER},family", "q?,a,b,x"], "row 2: unknown family 'x'"),
-        ([f"{HEADER},fold", "q?,a,b,C"], "row 2: unknown fold 'C'"),
-        ([f"{HEADER},id", "q?,a,b,10.1"], "row 2: id '10.1' must be a letter"),
-        ([f"{HEADER},id", "q?,a,b,x", "r?,a,b,x"], "row 3: id 'x' stands already in"),
-        (
-            [f"{HEADER},chain,fold", "q?,a,b,c,A", "r?,a,b,c,B"],
-            "row 3: fold B, but chain 'c' is in A above",
-        ),
-        (
-            [HEADER, "q?,a,", "r?,a,b", "s?,a,a", ",a,b"],
-            "row 2: 'near' is empty: fill it in or remove the row (wrong too: 2 more, rows 4, 5)",
-        ),
+        ("question,answer,neer\nWho?,x,y\n", "row 1: unknown column 'neer': did you mean 'near'"),
+        ("question,answer,near\nWho?,x,X!\n", "row 2: near 'X!' equals the answer"),
+        ("question,answer,near,far\nWho?,x,y,y\n", "row 2: far 'y' equals the near"),
+        ("question,answer,id\nWho?,x,1a\n", "row 2: id '1a' must be a letter"),
+        ("question,answer,id\nWho?,x,a\nWhen?,y,a\n", "row 3: id 'a' stands already in row 2"),
+        ("question,answer\nWho?,x\nwho,x\n", "row 3: id 'q.*' stands already in row 2"),
+        ("question,answer,fold\nWho?,x,C\n", "row 2: unknown fold 'C'"),
+        ("question,answer,family\nWho?,x,free\n", "row 2: unknown family 'free'"),
+        ("question,answer\nWho?\n", "row 2: 1 cells under 2 columns"),
     ],
-)
-def test_a_wrong_row_is_named(tmp_path: Path, lines: list[str], words: str):
-    with pytest.raises(UserError) as caught:
-        benchmark(tmp_path, *lines)
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path):
-    with pytest.raises(UserError, match="is not a file: set benchmark"):
-        csv_source.load(tmp_path / "none.csv", "csv")
-
-
-def test_one_command_runs_the_file(entry: Entry):
-    Path("my.csv").write_text(f"{HEADER}\nWho wrote Emma?,Jane Austen,Anne Bronte\n")
-    ended = entry("benchmark=csv", "benchmark.path=my.csv", "engine=mock", "tracker=none")
-    assert ended.code == 0
-    assert "5 rows: 5 ok; 1 questions without tool_wrong_far" in ended.out
+)  # fmt: skip
+def test_a_wrong_row_is_named(tmp_path, text, message):
+    with pytest.raises(UserError, match=message):
+        read(saved(tmp_path, text))

@@ -3,9 +3,11 @@ import json
 from pathlib import Path
 
 import pytest
+from arms import arm_of, compose_config, folders, prompt, requests_of, run
 
 from harness.errors import UserError
-from memtoc.sources.released import FILES, load
+from memtoc.episodes import sentinel_episodes
+from memtoc.sources.released import FILES, benchmark, load
 
 FIXTURE = Path(__file__).parent / "released"
 CONTENT = {name: json.loads((FIXTURE / name).read_text("utf-8")) for name in FILES.values()}
@@ -113,3 +115,89 @@ def test_a_missing_file_and_an_unknown_formulation_are_named(tmp_path):
         load(tmp_path)
     with pytest.raises(UserError, match="unknown formulation 'para': did you mean"):
         load(FIXTURE, ["para"])
+
+
+def test_an_arm_asks_with_the_prompts_of_its_formulation_word_for_word(tmp_path):
+    for formulation, name in FILES.items():
+        config = released_config(tmp_path, f"formulation={formulation}")
+        asked = {key: prompt(request) for key, request in requests_of(config).items()}
+        rows = CONTENT[name]["episodes"]
+        expected = {}
+        for row in rows:
+            identity = f"q{row['instance_id']}-{row['hop_idx']}"
+            expected[identity, row["condition"]] = row["prompts"]["with_tool"]
+            expected[identity, "memory"] = row["prompts"]["closed_book"]
+            expected[identity, "no_tool"] = row["prompts"]["closed_book"]
+        assert asked == expected
+
+
+def released_config(tmp_path, *overrides):
+    return compose_config(
+        "benchmark=released",
+        f"benchmark.path={FIXTURE}",
+        "engine=mock",
+        "tracker=none",
+        *folders(tmp_path),
+        *overrides,
+    )
+
+
+def test_an_arm_of_released_prompts_runs_and_counts_the_rows_it_lacks(tmp_path):
+    result = run(released_config(tmp_path, "formulation=paraB"))
+    skipped = result.manifest["counts"]["skipped"]
+    assert skipped == {"tool_wrong_far": 2, "tool_error": 2, "noop": 2}
+    assert result.manifest["benchmark"]["kept"] == 2
+
+
+def test_what_the_prompts_have_settled_is_no_part_of_the_arm(tmp_path):
+    plain, other = (
+        arm_of(released_config(tmp_path, *settled))
+        for settled in ((), ("layout=released", "payload=timeout", "clauses.judgement=false"))
+    )
+    assert plain.fingerprint == other.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["frame=passage"], "frame 'passage' cannot be shown"),
+        (["mitigation=warn"], "mitigation 'warn' cannot be shown"),
+        (["elicitation=open"], "elicitation 'open' cannot be asked for"),
+        (["benchmark.formulations=[paraA]"], "formulation 'ref' is not among"),
+    ],
+)
+def test_what_the_prompts_do_not_say_cannot_be_asked_for(tmp_path, overrides, message):
+    with pytest.raises(UserError, match=message):
+        arm_of(released_config(tmp_path, *overrides))
+
+
+def test_the_template_audit_finds_the_words_of_a_release(tmp_path):
+    sentinels = sentinel_episodes(arm_of(released_config(tmp_path)).settings)
+    assert all(word in prompt(row.request) for row, words in sentinels for word in words)
+
+
+def test_questions_without_a_near_value_are_left_out_and_counted(tmp_path):
+    def change(content):
+        content["episodes"] = [
+            e for e in content["episodes"]
+            if (e["instance_id"], e["hop_idx"], e["condition"]) != (7, 0, "tool_wrong")
+        ]  # fmt: skip
+
+    folder = broken(tmp_path, change)
+    for name in ("paraphrase_a.json", "paraphrase_b.json"):
+        content = copy.deepcopy(CONTENT[name])
+        change(content)
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    made = benchmark(load(folder))
+    assert [q.id for q in made.questions] == [
+        q.id for q in benchmark(load(FIXTURE)).questions if q.id != "q7-0"
+    ]
+    assert made.notes["left_out"] == 1
+
+
+def test_two_closed_book_prompts_of_one_question_are_refused(tmp_path):
+    def change(content):
+        content["episodes"][1]["prompts"]["closed_book"] = "Another."
+
+    with pytest.raises(UserError, match=r"reference.json episode .* differs from the question's"):
+        benchmark(load(broken(tmp_path, change)))
