@@ -1,7 +1,7 @@
 """A TauBench arm from end to end: episodes, result file, figures."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ def _run(arm: TauBenchArm, folder: RunFolder) -> None:
     metrics = measure(
         rows, arm.loaded, arm.tasks, settings.domain.faulty, settings.trials, settings.seed
     )
+    metrics |= {"limits": asdict(settings.limits), "skipped": arm.skipped}
     folder.write("metrics.json", metrics)
     folder.finish(arm.facts())
 

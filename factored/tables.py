@@ -32,7 +32,19 @@ def show_metrics(result: TauBenchResult, with_dialogue: bool, console: Console) 
                 console.print(table)
     ended = ", ".join(f"{count} {name}" for name, count in sorted(metrics["ended"].items()))
     _say(console, f"{metrics['episodes']} episodes ended: {ended}")
+    _say(console, _conditions(metrics))
     _say(console, f"arm: {result.folder}")
+
+
+def _conditions(metrics: Mapping[str, Any]) -> str:
+    """What a reader has to know before comparing: the step limit, what a punt costs, who is out."""
+    limits = metrics["limits"]
+    if limits["upstream_strict"]:
+        punts = "nothing is punted (upstream-strict)"
+    else:
+        punts = f"a punt costs {'a' if limits['punt_costs_step'] else 'no'} step"
+    skipped = f"; {metrics['skipped']} tasks of the split left out" if metrics["skipped"] else ""
+    return f"at most {limits['steps']} steps, {punts}{skipped}"
 
 
 def figures(metrics: Mapping[str, Any]) -> dict[str, str]:
