@@ -1,8 +1,9 @@
 """Hydra's basic sweeper, made to check, deduplicate, group and report the arms of a sweep."""
 
+import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -33,7 +34,7 @@ class ArmSweeper(BasicSweeper):
     ) -> None:
         """Keeps the task, which knows how to plan a job."""
         super().setup(hydra_context=hydra_context, task_function=task_function, config=config)
-        self.task = task_function  # type: ignore[assignment]
+        self.task = cast("Task", task_function)
 
     def sweep(self, arguments: list[str]) -> list["Outcome"]:
         """Runs the sweep that ``arguments`` span, prints its table, gives its outcomes."""
@@ -99,6 +100,7 @@ class ArmSweeper(BasicSweeper):
                 returned = self.launcher.launch([jobs[number]], initial_job_idx=number)
                 outcomes.append(plain(returned[0]._return_value))
             return
+        _importable_elsewhere()
         if type(self.launcher).__name__ == "LocalLauncher":
             self.task.gpus = visible_gpus()
         try:
@@ -109,3 +111,11 @@ class ArmSweeper(BasicSweeper):
             outcomes.extend([Outcome("failed", 1, error=lost)] * len(jobs))
             return
         outcomes.extend(plain(job._return_value) for job in returned)
+
+
+def _importable_elsewhere() -> None:
+    """Other processes start in the folder that the sweep was started in, which may be any."""
+    from harness.compose import CONF
+
+    paths = [str(CONF.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)

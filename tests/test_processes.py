@@ -22,7 +22,7 @@ def test_four_processes_of_one_sweep_share_the_work(tmp_path: Path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-        )  # fmt: skip
+        )
         for _ in range(4)
     ]
     outputs = [process.communicate(timeout=300)[0] for process in running]

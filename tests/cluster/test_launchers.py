@@ -1,7 +1,6 @@
 """Sweeps over several processes on the mock engine: make test-cluster, in .venv-cluster."""
 
 import json
-import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from arms import command, command_line, finished
 if find_spec("submitit") is None or find_spec("ray") is None:
     pytest.skip("the launchers are in .venv-cluster: make test-cluster", allow_module_level=True)
 
-SWEEP = ("-m", "engine=mock", "limit=3", "tracker=none", "formulation=ref,paraA",
+SWEEP = ("engine=mock", "limit=3", "tracker=none", "formulation=ref,paraA",
          "frame=tool,passage")  # fmt: skip
 
 
@@ -31,14 +30,12 @@ def manifests(root: Path) -> list[dict]:
 
 @pytest.mark.parametrize("launcher", ["submitit_local", "ray"])
 def test_a_sweep_leaves_this_process_and_comes_back_as_one_table(tmp_path: Path, launcher: str):
-    sweep = (f"hydra/launcher={launcher}", *SWEEP)
+    sweep = ("-m", f"hydra/launcher={launcher}", *SWEEP)
     ended = command(*sweep, cwd=tmp_path, timeout=300)
     assert ended.returncode == 0, ended.stderr
     assert "4 arms: 4 done" in ended.stdout
     assert len(manifests(tmp_path)) == 4
-    assert len({found["pid"] for found in manifests(tmp_path)} - {os.getpid()}) >= 1
-    assert all(path.parent.name in ("runs", ".hydra", tmp_path.name)
-               for path in (tmp_path / "runs").glob("*/.submitit"))  # fmt: skip
+    assert len({found["pid"] for found in manifests(tmp_path)}) > 1
     again = command(*sweep, cwd=tmp_path, timeout=300)
     assert "4 arms: 4 already done; model loads: 0" in again.stdout
 
@@ -46,7 +43,7 @@ def test_a_sweep_leaves_this_process_and_comes_back_as_one_table(tmp_path: Path,
 @pytest.mark.parametrize("launcher", ["submitit_local", "ray"])
 def test_a_job_that_fails_elsewhere_is_reported_here(tmp_path: Path, launcher: str):
     rule = "engine.rules=[{contains: 'A passage has already', error: down}]"
-    ended = command(f"hydra/launcher={launcher}", rule, *SWEEP, cwd=tmp_path, timeout=300)
+    ended = command("-m", f"hydra/launcher={launcher}", rule, *SWEEP, cwd=tmp_path, timeout=300)
     assert ended.returncode == 1
     assert "4 arms: 3 done, 1 failed" in ended.stdout
     (line,) = [line for line in ended.stdout.splitlines() if "python " in line]
@@ -55,14 +52,14 @@ def test_a_job_that_fails_elsewhere_is_reported_here(tmp_path: Path, launcher: s
 
 def test_jobs_of_this_machine_take_a_gpu_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
-    ended = command("hydra/launcher=submitit_local", *SWEEP, cwd=tmp_path, timeout=300)
+    ended = command("-m", "hydra/launcher=submitit_local", *SWEEP, cwd=tmp_path, timeout=300)
     assert ended.returncode == 0, ended.stderr
     used = [found["hardware"]["visible_gpus"] for found in manifests(tmp_path)]
     assert set(used) <= {"4", "5"}
 
 
 def test_a_launcher_that_cannot_start_is_one_failure_and_exit_code_1(tmp_path: Path):
-    ended = command("hydra/launcher=submitit_slurm", *SWEEP, cwd=tmp_path, timeout=300)
+    ended = command("-m", "hydra/launcher=submitit_slurm", *SWEEP, cwd=tmp_path, timeout=300)
     assert ended.returncode == 1
     assert "the launcher failed" in ended.stdout
 
