@@ -183,7 +183,7 @@ def test_the_tools_of_toolhop_join_the_mapping(build, tmp_path):
     (tmp_path / "one.jsonl").write_text(row + "\n", encoding="utf-8")
     question = json.loads(row)["question"]
     chains = json.loads(TOOLHOP.read_text("utf-8"))
-    text, tool = next(iter(chains[1]["tools"].items()))
+    tool = next(iter(chains[1]["tools"].values()))
     tool["parameters"] = {"type": "object", "properties": {}, "required": []}
     chains = [{**chains[1], "sub_task": {question: "x"}, "tools": {question: tool}}]
     (tmp_path / "hop.json").write_text(json.dumps(chains), encoding="utf-8")
