@@ -68,19 +68,19 @@ def test_a_sweep_writes_nothing_but_its_arms(entry: Entry, tmp_path: Path):
 def test_settings_that_make_no_difference_are_run_once_with_a_count(entry: Entry):
     ended = entry("-m", "payload=unavailable,timeout", "conditions=[tool_right]", *MOCK)
     assert "1 of the jobs repeat another: run once" in ended.out
-    assert "1 arms: 1 done" in ended.out
+    assert "1 arm: 1 done" in ended.out
 
 
 def test_a_spelling_of_the_same_conditions_is_the_same_arm(entry: Entry):
     ended = entry("-m", "conditions=[tool_right,noop],[noop,no_conflict]", *MOCK)
-    assert "1 arms: 1 done" in ended.out
+    assert "1 arm: 1 done" in ended.out
 
 
 def test_an_arm_that_a_rule_leaves_out_is_counted_and_the_others_run(entry: Entry):
     ended = entry("-m", "frame=tool,passage", "conditions=[tool_error]", *MOCK)
     assert ended.code == 0
     assert "1 of the jobs left out: frame 'passage' can show none of the conditions" in ended.out
-    assert "1 arms: 1 done" in ended.out
+    assert "1 arm: 1 done" in ended.out
 
 
 def test_a_sweep_in_which_no_arm_is_left_says_why(entry: Entry):
