@@ -72,6 +72,7 @@ def start(config_name: str, job: Job, planner: Planner | None = None) -> NoRetur
     import hydra
 
     task = Task(job, planner, config_name)
+    sys.argv[1:] = sorted(sys.argv[1:], key=_is_override)
     # With this set Hydra raises its errors instead of printing them, so that they can be reworded.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     main = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)
@@ -81,6 +82,12 @@ def start(config_name: str, job: Job, planner: Planner | None = None) -> NoRetur
         _say("interrupted: run the same command again to go on")
         code = INTERRUPTED
     sys.exit(max([code, *task.codes]))
+
+
+def _is_override(argument: str) -> bool:
+    """False for a flag that stands alone: argparse wants those before the overrides."""
+    alone = argument in ("-m", "--multirun", "-h", "--help", "--hydra-help", "--resolve")
+    return not (alone or (argument.startswith("--") and "=" in argument))
 
 
 def guarded(work: Callable[[], object], config_name: str) -> tuple[int, str]:
@@ -111,6 +118,8 @@ def _explained(error: Exception, config_name: str) -> tuple[int, str]:
         return FAILED, str(error)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return MISTAKE, explain(error, config_name)
+    if "Config group override" in str(error):
+        return MISTAKE, f"an override names no group or no option ({error}): write group=option"
     if isinstance(error, OSError) and error.errno in (*NO_ROOM, EACCES, EPERM, EROFS):
         where = error.filename or "a file"
         return MISTAKE, f"{where}: {error.strerror}: free the disk or set paths.*"

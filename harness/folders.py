@@ -52,11 +52,13 @@ class RunFolder:
         path = self.path / "generations.jsonl"
         if not path.exists():
             return []
+        with disk_errors(path):
+            text = path.read_text(encoding="utf-8", errors="replace")
         rows = []
-        for line in json_rows(path.read_text(encoding="utf-8", errors="replace")):
+        for line in json_rows(text):
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(row, dict):
                 rows.append(row)
@@ -71,9 +73,12 @@ class RunFolder:
         write_jsonl(self.path / name, rows)
 
     def read_rows(self, name: str) -> list[dict[str, Any]]:
-        """Rows of a file that ``write_rows`` left."""
-        lines = (self.path / name).read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
+        """Rows of a file that ``write_rows`` left; raises UserError where it is gone or damaged."""
+        path = self.path / name
+        try:
+            return [json.loads(line) for line in json_rows(path.read_text(encoding="utf-8"))]
+        except (OSError, ValueError, RecursionError) as error:
+            raise _unreadable(path, error) from error
 
     def write(self, name: str, value: Any) -> None:
         """A JSON file of the folder."""
@@ -84,10 +89,8 @@ class RunFolder:
         path = self.path / name
         try:
             return json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(
-                f"{path} cannot be read ({type(error).__name__}): move the folder away"
-            ) from error
+        except (OSError, ValueError, RecursionError) as error:
+            raise _unreadable(path, error) from error
 
     def finish(self, manifest: Mapping[str, Any]) -> None:
         """Completes the manifest and marks the run as done."""
@@ -98,6 +101,10 @@ class RunFolder:
     def fail(self, reason: str) -> None:
         """Leaves the reason of a failure; the next run removes it once it succeeds."""
         write_atomic(self.path / "FAILED", reason + "\n")
+
+
+def _unreadable(path: Path, error: Exception) -> UserError:
+    return UserError(f"{path} cannot be read ({type(error).__name__}): move the folder away")
 
 
 def now() -> str:

@@ -162,7 +162,7 @@ def _file_digest(path: Path, known: dict[str, str]) -> str:
 def _read_memo(memo: Path) -> dict[str, str]:
     try:
         known = json.loads(memo.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return known if isinstance(known, dict) else {}
 

@@ -153,7 +153,8 @@ def _totals(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
         counts["not started"] = len(sweep.jobs) - len(outcomes)
     listed = ", ".join(f"{count} {status}" for status, count in counts.items())
     loads = sum(outcome.loads for outcome in outcomes)
-    return f"{len(sweep.jobs)} arms: {listed or 'none'}; model loads: {loads}"
+    arms = "1 arm" if len(sweep.jobs) == 1 else f"{len(sweep.jobs)} arms"
+    return f"{arms}: {listed or 'none'}; model loads: {loads}"
 
 
 def _say(console: Console, line: str) -> None:

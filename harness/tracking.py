@@ -111,7 +111,7 @@ def _was_shown(spec: WandbTracker, run: TrackedRun) -> bool:
         return False
     try:
         before = json.loads(_marker(run).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return bool(before == _address(spec))
 

@@ -13,6 +13,7 @@ One row of a benchmark's ``questions.jsonl``::
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of
+from memtoc.scoring.match import match
 
 KINDS = (
     "person", "date", "place", "year", "organization", "timezone", "other_string", "work", "number",
@@ -31,6 +33,7 @@ REVIEWS = ("pass", "repair", "exclude")
 MAX_LEVELS = 200  # of nesting in a field; Python's own recursion ends at 1000
 
 # A dot would turn 10.1 into a float on the command line, a comma would split a list there.
+MAX_CHARACTERS = 10_000  # of one text of a row
 QUESTION_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 REQUIRED = ("id", "question", "gold", "near", "kind", "family", "chain", "fold", "tool")
 
@@ -131,12 +134,21 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _json_object(line: str, where: str) -> dict[str, Any]:
     try:
-        row = json.loads(line, parse_constant=_no_number)
+        row = json.loads(line, parse_constant=_no_number, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not valid JSON ({error}): mend or remove the row") from error
     if not isinstance(row, dict):
         raise UserError(f"{where}: a JSON object is needed, not {type(row).__name__}")
     return row
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of two equal keys JSON would silently keep the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        key = next(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)
+        raise ValueError(f"the key {key[:80]!r} stands twice in one object")
+    return found
 
 
 def _no_number(name: str) -> float:
@@ -148,8 +160,10 @@ def question_from_row(row: Mapping[str, Any], where: str) -> Question:
     for name in REQUIRED:
         if name not in row or row[name] in (None, ""):
             raise UserError(f"{where}: field '{name}' is missing: add it or remove the row")
-    for name in ("id", "question", "gold", "near", "kind", "family", "chain", "fold"):
+    for name in ("id", "kind", "family", "chain", "fold"):
         _text(row, name, where)
+    for name in ("question", "gold", "near"):
+        _visible(row, name, where)
     for name, value in row.items():
         _check_content(name, value, where)
     return Question(
@@ -157,7 +171,7 @@ def question_from_row(row: Mapping[str, Any], where: str) -> Question:
         text=row["question"],
         gold=row["gold"],
         near=row["near"],
-        far=_text(row, "far", where) if row.get("far") is not None else None,
+        far=_visible(row, "far", where) if row.get("far") is not None else None,
         kind=row["kind"],
         family=row["family"],
         chain=row["chain"],
@@ -173,6 +187,19 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     value = row[name]
     if not isinstance(value, str) or not value.strip():
         raise UserError(f"{where}: field '{name}' must be a non-empty text, not {value!r}")
+    if len(value) > MAX_CHARACTERS:
+        raise UserError(f"{where}: field '{name}' is over {MAX_CHARACTERS} characters: shorten it")
+    return value
+
+
+def _visible(row: Mapping[str, Any], name: str, where: str) -> str:
+    """A text of one line that a person and a model see."""
+    value = _text(row, name, where)
+    kinds = {unicodedata.category(character) for character in value}
+    if "Cc" in kinds:
+        raise UserError(f"{where}: field '{name}' holds a control character: mend {value[:40]!r}")
+    if all(kind[0] in "CZ" for kind in kinds):
+        raise UserError(f"{where}: field '{name}' shows nothing: {value[:40]!r} is invisible")
     return value
 
 
@@ -250,13 +277,29 @@ def _check_names(question: Question, where: str) -> None:
 
 
 def _check_values(question: Question, where: str) -> None:
-    if same_value(question.near, question.gold):
-        raise UserError(f"{where}: near {question.near!r} equals the gold: give a wrong value")
-    if question.far is None:
-        return
-    for name in ("gold", "near"):
-        if same_value(question.far, getattr(question, name)):
-            raise UserError(f"{where}: far {question.far!r} equals the {name}: give another value")
+    for name in ("near", "far"):
+        wrong = getattr(question, name)
+        if wrong is not None:
+            check_wrong_value(name, wrong, question.gold, question.aliases, where)
+    if question.far is not None and same_value(question.far, question.near):
+        raise UserError(f"{where}: far {question.far!r} equals the near: give another value")
+
+
+def check_wrong_value(
+    name: str, wrong: str, gold: str, aliases: Sequence[str], where: str, called: str = "gold"
+) -> None:
+    """Raises UserError for a wrong value that the scorer would take for the gold.
+
+    ``called`` is the file's word for the gold.
+    """
+    for right in (gold, *aliases):
+        what = f"the {called}" if right == gold else f"the alias {right!r}"
+        if same_value(wrong, right):
+            raise UserError(f"{where}: {name} {wrong!r} equals {what}: give a wrong value")
+        if match("boundary", wrong, right).matched:
+            raise UserError(
+                f"{where}: {name} {wrong!r} is scored as {what}: give a value that is no form of it"
+            )
 
 
 def load_rows(path: Path) -> tuple[Question, ...]:

@@ -42,7 +42,7 @@ def rescore(path: Path) -> Rescored:
     version, old = scoring.SCORER_VERSION, manifest["scorer"]
     if old == version:
         raise UserError(f"{path} was scored by this version ({version}) already: nothing to do")
-    settings = arm_settings(yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8")))
+    settings = _settings(path / "config.yaml")
     rows = _score(settings, folder, manifest)
     metrics = {**measure(rows, settings.seed), "scorer": version}
     name = f"episodes.scorer-{version}.jsonl"
@@ -50,6 +50,16 @@ def rescore(path: Path) -> Rescored:
     folder.write(f"metrics.scorer-{version}.json", metrics)
     changed = _changed(folder.read_rows("episodes.jsonl"), rows)
     return Rescored(path / name, metrics, old, changed, settings)
+
+
+def _settings(path: Path) -> ArmSettings:
+    try:
+        return arm_settings(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        reason = (
+            str(error).splitlines()[0] if isinstance(error, UserError) else type(error).__name__
+        )
+        raise UserError(f"{path} is not an arm's config ({reason}): restore it") from error
 
 
 def _score(
@@ -79,7 +89,12 @@ def _score(
 
 
 def _completions(folder: RunFolder) -> dict[tuple[str, str], Completion]:
-    return {(row["id"], row["condition"]): from_row(row) for row in folder.generations()}
+    try:
+        return {(row["id"], row["condition"]): from_row(row) for row in folder.generations()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"{folder.path}: generations.jsonl has a row that is none ({error}): restore the file"
+        ) from error
 
 
 def _changed(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> dict[str, int]:

@@ -173,6 +173,9 @@ def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
         raise UserError(f"conditions is empty: name some of {', '.join(CONDITIONS)}")
     if arm.limit is not None and arm.limit < 1:
         raise UserError(f"limit={arm.limit}: give at least 1, or null for all questions")
+    for name in ("runs", "memories", "cache"):
+        if not getattr(arm.paths, name).strip():
+            raise UserError(f"paths.{name} is empty: name a folder")
     if arm.ids is not None and not arm.ids:
         raise UserError("ids is empty: name some questions, or null for all")
     if arm.layout and sorted(arm.layout.sections) != sorted(get_args(Section)):
@@ -249,7 +252,8 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def _texts(value: Any, key: str) -> list[str]:
     if not isinstance(value, list):
-        raise UserError(f"{key}={value} is not a list: write '{key}=[{value}]'")
+        example = "a,b" if value is None else value
+        raise UserError(f"{key}={value} is not a list: write '{key}=[{example}]'")
     return [str(item) for item in value]
 
 

@@ -53,7 +53,7 @@ class ReplayEngine:
                 try:
                     row = json.loads(line)
                     self.recorded[row["request"]] = from_row(row)
-                except (ValueError, KeyError, TypeError) as error:
+                except (ValueError, KeyError, TypeError, RecursionError) as error:
                     raise UserError(
                         f"{path} row {number} is not a generation ({error!r}): mend or remove it"
                     ) from error

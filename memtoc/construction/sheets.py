@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -67,6 +68,9 @@ def _table(
     lines: Sequence[Sequence[str]], columns: Sequence[str], path: Path
 ) -> Iterator[tuple[int, dict[str, str]]]:
     header = [name.strip() for name in lines[0]] if lines else []
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if twice:
+        raise UserError(f"{path} row 1: column '{twice[0]}' stands twice: rename or remove one")
     for name in columns:
         if name not in header:
             hint = one_of(header, name) if header else "give a header row"

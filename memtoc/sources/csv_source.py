@@ -32,6 +32,7 @@ from memtoc.questions import (
     Benchmark,
     Question,
     check_questions,
+    check_wrong_value,
     same_value,
 )
 from memtoc.sources.schemas import call_for
@@ -133,7 +134,7 @@ def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str
         far=row["far"] or None,
         fold=row["fold"],
         source=SOURCE,
-        aliases=tuple(alias.strip() for alias in row["aliases"].split("|") if alias.strip()),
+        aliases=_aliases(row),
     )
 
 
@@ -148,9 +149,15 @@ def _check_names(row: Mapping[str, str], where: str) -> None:
 
 
 def _check_values(row: Mapping[str, str], where: str) -> None:
-    for name, other in (("near", "answer"), ("far", "answer"), ("far", "near")):
-        if row[name] and row[other] and same_value(row[name], row[other]):
-            raise UserError(f"{where}: {name} '{row[name]}' equals the {other}: give a wrong value")
+    for name in ("near", "far"):
+        if row[name]:
+            check_wrong_value(name, row[name], row["answer"], _aliases(row), where, "answer")
+    if row["far"] and row["near"] and same_value(row["far"], row["near"]):
+        raise UserError(f"{where}: far '{row['far']}' equals the near: give another value")
+
+
+def _aliases(row: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(alias.strip() for alias in row["aliases"].split("|") if alias.strip())
 
 
 def _ranked(rows: Sequence[tuple[int, SourceQuestion]]) -> list[tuple[int, SourceQuestion]]:

@@ -24,7 +24,7 @@ from typing import Any
 from harness.errors import UserError
 from memtoc.construction.drafts import SourceQuestion, normalised
 from memtoc.construction.families import asked_by
-from memtoc.questions import ToolCall
+from memtoc.questions import ToolCall, unique_keys
 from memtoc.sources.schemas import check_call
 
 NAME = "toolhop"
@@ -79,12 +79,10 @@ def tools_of(path: Path) -> dict[str, ToolCall]:
 
 def _chains(path: Path) -> list[Any]:
     try:
-        chains = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from error
+        chains = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique_keys)
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not UTF-8 ({error.reason}): save it as UTF-8") from error
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid JSON ({error}): download it again") from error
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}: check benchmark.path") from error
@@ -93,15 +91,6 @@ def _chains(path: Path) -> list[Any]:
             f"{path} must hold a list of chains with at least one: check benchmark.path"
         )
     return chains
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of two equal keys JSON would silently keep the last."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        key = next(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)
-        raise UserError(f"the key '{key[:80]}' stands twice in one object: rename or remove one")
-    return found
 
 
 def _chain_id(chain: Any, where: str) -> str:

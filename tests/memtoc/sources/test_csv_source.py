@@ -64,7 +64,10 @@ def test_only_an_arm_needs_near_values(tmp_path):
     ("text", "message"),
     [
         ("question,answer,neer\nWho?,x,y\n", "row 1: unknown column 'neer': did you mean 'near'"),
-        ("question,answer,near\nWho?,x,X!\n", "row 2: near 'X!' equals the"),
+        ("question,answer,near\nWho?,x,X!\n", "row 2: near 'X!' equals the answer"),
+        ("question,answer,near\nWhen?,12 March 1874,1874-03-12\n", "is scored as the answer"),
+        ("question,answer,near,aliases\nWho?,x,y,y|z\n", "near 'y' equals the alias 'y'"),
+        ("question,answer,near,near\nWho?,x,y,z\n", "row 1: column 'near' stands twice"),
         ("question,answer,near,far\nWho?,x,y,y\n", "row 2: far 'y' equals the near"),
         ("question,answer,id\nWho?,x,1a\n", "row 2: id '1a' must be a letter"),
         ("question,answer,id\nWho?,x,a\nWhen?,y,a\n", "row 3: id 'a' stands already in row 2"),
