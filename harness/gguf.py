@@ -1,12 +1,12 @@
 """Weights that an installed Python package carries as GGUF, converted once to safetensors."""
 
 import importlib.util
-import os
+import io
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -100,16 +100,6 @@ def _convert_file(gguf: Path, folder: Path) -> None:
 
 @contextmanager
 def _no_bars() -> Iterator[None]:
-    from transformers.utils import logging
-
-    was = os.environ.get("TQDM_DISABLE")
-    os.environ["TQDM_DISABLE"] = "1"
-    logging.disable_progress_bar()
-    try:
+    """Without the progress bars of the libraries: some heed no setting, all use standard error."""
+    with redirect_stderr(io.StringIO()):
         yield
-    finally:
-        logging.enable_progress_bar()
-        if was is None:
-            del os.environ["TQDM_DISABLE"]
-        else:
-            os.environ["TQDM_DISABLE"] = was
