@@ -40,12 +40,12 @@ def test_markup_in_a_question_is_shown_as_it_is(tmp_path: Path):
     assert asked in shown(tmp_path, path)
 
 
-def test_a_question_cannot_steer_the_terminal(tmp_path: Path):
-    asked = "Where \x1b[2J\x9b1mis it?"
-    path = write_rows(tmp_path / "q.jsonl", [row("q1", "Bergen", "Stavanger", question=asked)])
-    text = shown(tmp_path, path)
-    assert r"Where \x1b[2J\x9b1mis it?" in text
-    assert "\x1b" not in text
+def test_a_prompt_cannot_steer_the_terminal(tmp_path: Path, towns: Path):
+    config, text = mock_config(tmp_path, towns), io.StringIO()
+    config["formulation"]["answer_line"] = "Where \x1b[2J\x9b1mis it?"
+    dry_run(arm_of(config), Console(file=text, width=80))
+    assert r"Where \x1b[2J\x9b1mis it?" in text.getvalue()
+    assert "\x1b" not in text.getvalue()
 
 
 def test_nothing_is_written(tmp_path: Path, towns: Path):
