@@ -8,7 +8,7 @@ from memtoc.scoring.match import MATCHERS, Match, match
 from memtoc.scoring.memory import Memory, score_memory
 from memtoc.scoring.outcome import OUTCOMES, Decision, decide
 
-SCORER_VERSION = "1"
+SCORER_VERSION = "2"
 
 __all__ = [
     "CELLS",

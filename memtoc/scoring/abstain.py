@@ -11,7 +11,7 @@ from functools import lru_cache
 from memtoc.scoring import refusal
 from memtoc.scoring.claims import asserts, value_range
 from memtoc.scoring.clauses import clauses_of
-from memtoc.scoring.lexicon import COPULAS, PREPOSITIONS
+from memtoc.scoring.lexicon import COPULAS, PREPOSITIONS, WORK_KINDS
 from memtoc.scoring.match import check_matcher
 from memtoc.scoring.rejection import another_fact
 from memtoc.scoring.text import fold, read
@@ -82,13 +82,21 @@ def _ours(span: str, question: str) -> Abstention:
         return Abstention(False, "truncated")
     if shown.strip(" .*_\"'()[]!") in refusal.BARE:
         return Abstention(True, "bare_refusal")
-    if not refusal.NO_VALUE.search(shown) and not _may_refuse(shown):
+    harmless = not refusal.NO_VALUE.search(shown) and not _may_refuse(shown)
+    if harmless or _is_title(span, question):
         return Abstention(False, "answer")
     found = _weigh(_statements(shown), question)
     if found.rule == "nothing_asserted":
         failed = bool(refusal.NO_VALUE.search(shown))
         return Abstention(failed, "no_value_reported" if failed else "answer")
     return found
+
+
+def _is_title(span: str, question: str) -> bool:
+    """ "Nobody Knows", in capitals word by word, where the question asks for a work."""
+    named = all(word[0].isupper() for word in span.split()) and not span.isupper()
+    asked = not WORK_KINDS.isdisjoint(read(question).words)
+    return named and asked and bool(refusal.NOBODY.match(fold(span)))
 
 
 def _weigh(clauses: list[str], question: str) -> Abstention:
@@ -160,9 +168,10 @@ def _refuses(clause: str, question: str) -> bool:
     for match in refusal.OURS.finditer(clause):
         following = clause[match.end() :].split(maxsplit=1)[:1]
         runs_on = match["absent"] and following and asserts(following[0], question)
-        if match.group().strip(" .,:;") not in asked and not (
-            runs_on and not refusal.BEHIND_ABSENT.match(following[0])
-        ):
+        runs_on = runs_on and not refusal.BEHIND_ABSENT.match(following[0])
+        rest = clause[match.end() :] if match["nobody"] else ""
+        runs_on = runs_on or (asserts(rest, question) and not refusal.BEHIND_NOBODY.match(rest))
+        if match.group().strip(" .,:;") not in asked and not runs_on:
             return True
     return False
 

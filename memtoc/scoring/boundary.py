@@ -7,10 +7,11 @@ against the target's, which finds short forms, initials and middle names. Dates 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 
-from memtoc.scoring.claims import clause_end, value, value_range
+from memtoc.scoring.claims import STEM, clause_end, known_words, value_range
 from memtoc.scoring.dates import Date, dates_in, same_date
 from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.names import (
@@ -24,6 +25,7 @@ from memtoc.scoring.names import (
     same_name,
     tails_conflict,
 )
+from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.text import Text, occurrences, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
@@ -38,13 +40,18 @@ Decided = tuple[bool, str]
 class Target:
     """What is looked for: the value of a gold, a return or a memory, read once.
 
-    ``zones`` and ``dates`` are given only where the value is one; ``forms`` are the ways to write
-    it, each with the tail (a title, a place) that it leaves out.
+    ``zones``, ``dates`` and ``amount`` are given only where the value is one; ``forms`` are the
+    ways to write it, each with the tail (a title, a place) that it leaves out. ``rejected`` is the
+    rule by which the text turns its own value down ("I doubt it was X"); a ``limit`` ("before
+    1934") is met by the same limit alone.
     """
 
     name: Name
     zones: tuple[Zone, ...]
     dates: tuple[Date, ...]
+    amount: Fraction | None
+    rejected: str
+    limit: bool
     forms: tuple[tuple[Words, Words], ...]
 
 
@@ -53,9 +60,17 @@ def same_answer(answer: str, target: str, question: str = "") -> Decided:
     said, wanted = read(answer), read(target)
     if not said.words or not wanted.words:
         return False, "empty"
-    if said.words == wanted.words:
-        return True, "identical"
     sought = _target(target, question)
+    if said.words == wanted.words and (sought.amount is None or said.shown == wanted.shown):
+        return True, "identical"
+    if sought.rejected:
+        return False, f"target_{sought.rejected}"
+    return _same_kind(answer, said, sought, question)
+
+
+def _same_kind(answer: str, said: Text, sought: Target, question: str) -> Decided:
+    if sought.amount is not None and not sought.dates:
+        return _same_amount(said, sought.amount, question)
     if sought.zones:
         return _same_zone(said, sought.zones, question)
     if sought.dates:
@@ -65,14 +80,58 @@ def same_answer(answer: str, target: str, question: str = "") -> Decided:
 
 @lru_cache(maxsize=16384)
 def _target(target: str, question: str) -> Target:
-    sought, asked = value(target, question), question.lower()
+    whole, span, asked = read(target), value_range(target, question), question.lower()
+    sought = whole.part(*span)
     zones: tuple[Zone, ...] = ()
     if has_zone(sought) or _ASKS_ZONE.search(asked):
         zones = tuple(zones_in(sought))
     dates = tuple(dates_in(sought))
     if dates and not (_ASKS_DATE.search(asked) or _is_temporal(sought, dates)):
         dates = ()
-    return Target(name_of(sought), zones, dates, tuple(_forms(sought)))
+    given = tuple(date for date in dates if not is_limit(sought, date.start, date.end))
+    return Target(
+        name_of(sought),
+        zones,
+        given,
+        None if given else _amount(whole, span, question),
+        _rejected(whole, span, zones, given, question),
+        bool(dates) and not given,
+        tuple(_forms(sought)),
+    )
+
+
+def _amount(whole: Text, span: tuple[int, int], question: str) -> Fraction | None:
+    """The value as a number, without what leads to it and the question's noun ("40 islands")."""
+    first, last = span
+    known = known_words(question)
+    while last - 1 > first and whole.words[last - 1][:STEM] in known:
+        last -= 1
+    while first < last - 1 and whole.words[first] in COMMON:
+        first += 1
+    return whole_quantity(whole, first, last)
+
+
+def _rejected(
+    whole: Text,
+    span: tuple[int, int],
+    zones: tuple[Zone, ...],
+    dates: tuple[Date, ...],
+    question: str,
+) -> str:
+    """The rule by which a text turns down every value that it names; empty if one is left."""
+    sought = whole.part(*span)
+    places = [(zone.first, zone.last) for zone in zones]
+    places = places or [sought.words_at(date.start, date.end) for date in dates]
+    places = places or [(0, len(sought.words))]
+    if places[0] == (0, len(whole.words)):
+        # Nothing stands around it.
+        return ""
+    rule = ""
+    for first, last in places[:_MAX_PLACES]:
+        rule = turned_down(whole, span[0] + first, span[0] + last, question) if last else ""
+        if not rule:
+            return ""
+    return rule
 
 
 _ASKS_ZONE = re.compile(r"\btime ?zone\b")
@@ -110,12 +169,32 @@ def _same_date(said: Text, wanted: tuple[Date, ...], question: str) -> Decided:
         if not date.days and date.year in asked and len(found) > 1:
             reason = "only_in_question"
             continue
+        if is_limit(said, date.start, date.end):
+            reason = "limit"
+            continue
         first, last = said.words_at(date.start, date.end)
         down = turned_down(said, first, last, question)
         if not down:
             return True, "same_date"
         reason = down
     return False, reason if found else "no_date"
+
+
+def _same_amount(said: Text, wanted: Fraction, question: str) -> Decided:
+    reason = "no_number"
+    for found in islice(quantities_in(said), _MAX_PLACES):
+        if found.amount != wanted:
+            reason = "different_number" if reason == "no_number" else reason
+            continue
+        start, end = said.starts[found.first], said.ends[found.last - 1]
+        if is_limit(said, start, end):
+            reason = "limit"
+            continue
+        down = turned_down(said, found.first, found.last, question)
+        if not down:
+            return True, "same_number"
+        reason = down
+    return False, reason
 
 
 def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Decided:
@@ -138,7 +217,12 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
             # A short form is not looked for where the full one was refused.
             refused.add(at)
     given = said.part(*span)
+    if sought.limit or not given.words:
+        return False, reason
     if reason not in _FINAL and not is_bare_title(given.words):
+        down = turned_down(said, *span, question)
+        if down:
+            return False, down
         rule = same_name(name_of(given), sought.name)
         if rule:
             return True, rule
@@ -150,6 +234,7 @@ _FINAL = frozenset(
     [
         "negated",
         "called_wrong",
+        "relative_of",
         "denied",
         "only_reported",
         "only_mentioned",

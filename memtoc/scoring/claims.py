@@ -13,10 +13,16 @@ from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
 from memtoc.scoring.text import Text, occurrences, read
 
 _OPENERS = frozenset(("by", "in", "on", "at", "circa", "likely", "probably", "possibly", "perhaps"))
-_STEM = 5
+STEM = 5
+# Part of the echo all the same: what they do to the value is told apart in ``rejection``.
+_NEGATIONS = frozenset(
+    ("dont", "doesnt", "didnt", "isnt", "wasnt", "cant", "couldnt", "wouldnt", "doubt", "unlikely")
+)
 _HEDGE = re.compile(
-    r"^\W*(?:although|though|while|not)\b|\b(?:not|n't) (?:\w+ )?(?:sure|certain|positive|know)\b"
-    r"|\b(?:unsure|uncertain|afraid|sorry|cannot|can't|could not|couldn't|unable)\b"
+    r"^\W*(?:although|though|while|not)\b|(?:\bnot|n't) (?:\w+ )?"
+    r"(?:sure|certain|positive|know|think|believe)\b"
+    r"|\b(?:unsure|uncertain|afraid|sorry|cannot|can't|could not|couldn't|unable"
+    r"|doubt|doubtful|unlikely)\b"
 )
 
 # A value ends where a sentence, a relative clause or a caveat begins.
@@ -48,7 +54,7 @@ def value_range(text: str, question: str) -> tuple[int, int]:
 @lru_cache(maxsize=4096)
 def known_words(question: str) -> frozenset[str]:
     """The question's own words, by their stem: sponsors and sponsoring are one."""
-    return frozenset(word[:_STEM] for word in read(question).words if word not in COMMON)
+    return frozenset(word[:STEM] for word in read(question).words if word not in COMMON)
 
 
 def _behind_hedge(said: Text, question: str) -> int:
@@ -62,7 +68,7 @@ def _behind_hedge(said: Text, question: str) -> int:
 
 
 def _echoes(word: str, known: frozenset[str]) -> bool:
-    return _is_common(word) or word[:_STEM] in known
+    return _is_common(word) or word[:STEM] in known
 
 
 def _is_common(word: str) -> bool:
@@ -78,12 +84,12 @@ def _echo_end(said: Text, start: int, known: frozenset[str]) -> int:
     cut, sentence, repeated, named = start, False, 0, False
     for at in range(start, len(said.words)):
         word = said.words[at]
-        if not _echoes(word, known):
+        if not _echoes(word, known) and word not in _NEGATIONS:
             break
         copula = word in COPULAS
         named = not copula and sentence and (named or not _is_common(word))
         sentence |= copula
-        repeated += word[:_STEM] in known
+        repeated += word[:STEM] in known
         if copula or (word in PREPOSITIONS and not named) or ":" in said.after(at):
             cut = at + 1
     else:
@@ -102,7 +108,7 @@ def _echo_start(said: Text, first: int, last: int, known: frozenset[str]) -> int
         word = said.words[at]
         if not _echoes(word, known):
             break
-        repeated += word[:_STEM] in known or word == "answer"
+        repeated += word[:STEM] in known or word == "answer"
         copula = at if word in COPULAS else copula
     return copula if copula and repeated else last
 

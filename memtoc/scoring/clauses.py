@@ -4,13 +4,19 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+# "Anything but X" and "nothing but X" are one statement.
+_BUT = "".join(
+    rf"(?<!\b{word} but)"
+    for word in ("anything", "anyone", "anybody", "anywhere", "nothing", "all")
+)
 _CONTRAST = (
-    r"but|however|although|though|even though|while|whereas|yet|nevertheless|despite|in fact"
+    rf"but{_BUT}|however|although|though|even though|while|whereas|yet|nevertheless|despite|in fact"
 )
 _CLAUSE = re.compile(
     rf"[;:\n()]|[.!?](?=\s|$)|\s-\s|\b(?:{_CONTRAST})\b"
     # "Although the tool says X, her father was Y": the main clause starts with a common word.
-    r"|,\s(?=(?:the|i|my|it|he|she|her|his|its|their|they|we|this|that|based|from|according"
+    r"|,\s(?=(?:the|i|my|it|he|she|her|his|its|their|they|we|this|that|no one|nobody|based"
+    r"|from|according"
     r"|actually|in fact)\b)"
 )
 _CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")

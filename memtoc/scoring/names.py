@@ -9,8 +9,10 @@ from memtoc.scoring.lexicon import (
     AREA_KINDS,
     BUILDINGS,
     COMMON,
+    FUNCTION_WORDS,
     HEADS,
     HONORIFICS,
+    KINDS,
     LEGAL_FORMS,
     PARTICLES,
     PREPOSITIONS,
@@ -31,8 +33,15 @@ _JOINED = PARTICLES | {"of", "and"}
 # "Green-Wood Cemetery in Brooklyn" is the cemetery with its place; "Death in Venice" is not.
 _LOCATED = re.compile(rf"\b(?:{'|'.join(BUILDINGS)})(?P<gap>\s(?:in|at|near)\s)")
 _NOT_NAMES = COMMON | HONORIFICS
+_BEFORE_NAMES = _NOT_NAMES | FUNCTION_WORDS | KINDS
 # Without capitals an adjective is told from a given name by its ending alone.
 _ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")
+# Adverbs (clearly, officially, undoubtedly); not the given names Sally, Emily, Beverly.
+_ADVERB = re.compile(
+    r"\w{2,}(?:[^s]ally|usly|ntly|edly|[ai]bly|early|larly|tely|rely|inly|stly|htly|ctly|mply|ively"
+    r"|efly|fully)"
+)
+_TRADE = re.compile(r"\w{2,}(?:[a-z]{2}ist|[st]ician|maker|wright|ographer|ologer)")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _ORDINAL_WORD = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
 
@@ -121,6 +130,8 @@ def same_name(first: Name, second: Name) -> str:
     pairs = ((first, second), (second, first))
     if tails_conflict(first, second):
         return ""
+    if any(_inverted(*pair) for pair in pairs):
+        return "inverted"
     if any(_unique_title(*pair) for pair in pairs):
         return "unique_title"
     if any(_same_land(*pair) for pair in pairs):
@@ -151,6 +162,13 @@ def _unique_title(bare: Name, full: Name) -> bool:
         and _is_title(bare.head)
         and next(occurrences(bare.head, full.tail), None) is not None
     )
+
+
+def _inverted(listed: Name, spoken: Name) -> bool:
+    """Smith, John, as in a list, is John Smith."""
+    if not 0 < len(listed.tail) <= 3 or spoken.tail or _is_title(listed.tail):
+        return False
+    return (*listed.tail, *listed.head) == spoken.head
 
 
 def _same_land(plainly: Name, titled: Name) -> bool:
@@ -291,13 +309,15 @@ def other_entity(said: Text, first: int, last: int) -> str:
     if previous and not ahead.strip(" \"'"):
         if previous in QUALIFIERS:
             return "qualified_entity"
-        if (
-            _is_single(said, first, last)
-            and previous not in _NOT_NAMES
-            and not previous.endswith(_ADJECTIVE)
-        ):
+        if _is_single(said, first, last) and _is_name_part(previous):
             return "part_of_name"
     return ""
+
+
+def _is_name_part(previous: str) -> bool:
+    """Whether the word before a single name may be its given name."""
+    described = previous.endswith(_ADJECTIVE) or _ADVERB.fullmatch(previous)
+    return previous not in _BEFORE_NAMES and not described and not _TRADE.fullmatch(previous)
 
 
 def _is_single(said: Text, first: int, last: int) -> bool:

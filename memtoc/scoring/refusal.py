@@ -20,7 +20,7 @@ _FIND = (
     "determine|provide|find|answer|retrieve|identify|access|locate|give|verify|confirm|say|specify"
     "|contain|include|mention|state|return|know|have|recall|list|indicate|establish|obtain|offer"
     "|supply|reveal|disclose|tell|ascertain|conclude|name|show|address|yield|produce|complete"
-    "|fulfil|fulfill|assist|help|connect"
+    "|fulfil|fulfill|assist|help|connect|remember|guess|speculate|respond|reply|comment|record"
 )
 _FOUND = (
     "determined|found|retrieved|identified|provided|verified|confirmed|answered|located|given"
@@ -34,7 +34,7 @@ _FACT = (
     "|way|match(?:es)?|reference|output|response"
 )
 OURS = re.compile(
-    rf"\b(?:can?|could|do|does|did|would|will|was|were|is|am|are|has|have)\s?{_NO}"
+    rf"\b(?:can?|could|do|does|did|would|will|wo|was|were|is|am|are|has|have)\s?{_NO}"
     rf"(?:\s(?!only\b)[a-z]+){{0,2}}?\s(?:{_FIND})\b"
     rf"|\bcannot(?:\s[a-z]+){{0,2}}?\s(?:{_FIND})\b"
     rf"|\b(?:can?|could|would|will)\s?{_NO}\sbe(?:\s[a-z]+){{0,2}}?\s(?:{_FOUND})\b"
@@ -45,6 +45,17 @@ OURS = re.compile(
     rf"(?:\s(?:the|specific|reliable|such|available|relevant|sufficient|further|known|clear"
     rf"|definitive|matching|necessary|exact))?"
     rf"\s(?:{_FACT})\b(?!\s(?:except|but)\b))"
+    r"|(?P<nobody>\b(?:no[ -]?one|nobody|none of us) (?:really |actually |else |seems to )?"
+    r"(?:knows?"
+    r"|remembers?|recalls?|(?:can|could) (?:say|tell|know)|is (?:sure|certain)|has)\b)"
+    r"|\b(?:rather|prefer|prefers|choose|wish|want|like) not\b|\bprefer to not\b"
+    r"|\b(?:nothing|none) (?:(?:was|is|were|has been|could be|can be) )?(?:relevant |further )?"
+    r"(?:found|returned|known|recorded|available|retrieved|located|turned up|came up|provided)\b"
+    r"|\b(?:is|are|was|were|remains?|stays?) silent(?=\W*$| (?:on|about|regarding|as to|here)\b)"
+    r"|\bto be (?:determined|confirmed|announced|decided)\b|(?:\b(?:no|not a)|n't a) clue\b"
+    r"|\bnot (?:willing|inclined|prepared) to\b|\bunwilling to\b"
+    r"|\bi(?: have|'ve)? (?:forgot|forgotten)\b|\b(?:anyone|anybody)'s guess\b"
+    r"|\b(?:is|remains|'s) a mystery\b"
     r"|\bunavailable\b|\bnot (?:provided|specified|available|mentioned|found|known|given|listed)\b"
     r"|\b(?:unsure|uncertain)(?=\s*(?:$|[.,;:!]|(?:whether|about|of|if|who|what|which"
     r"|when)\b))|\bno idea\b|\bunanswerable\b"
@@ -61,7 +72,8 @@ OURS = re.compile(
 TRIGGERS = (
     "not", "n't", "no ", "un", "any ", "insufficient", "without", "lack", "fail", "impossible",
     "difficult", "sorry", "afraid", "apolog", "decline", "refuse", "abstain", "withhold", "missing",
-    "indeterminate",
+    "indeterminate", "nobody", "noone", "no-one", "none", "silent", "to be ", "forg", "'s guess",
+    "mystery",
 )  # fmt: skip
 # What may follow "no information" in a sentence; anything else makes it part of a name.
 BEHIND_ABSENT = re.compile(
@@ -69,6 +81,13 @@ BEHIND_ABSENT = re.compile(
     r"|beyond|besides|whatsoever|matching|linking|linked|related|relating|required|needed"
     r"|necessary|could|can|due|specific|relevant|.*ed\b|.*ing\b)"
 )
+# What may follow "nobody knows" in a sentence; anything else makes it part of a title.
+BEHIND_NOBODY = re.compile(
+    r"\W*(?:who|whom|whose|what|when|where|which|whether|how|why|if|for|about|this|that|it|exactly"
+    r"|with|at|precisely|(?:the|its|his|her|their) (?:exact|precise|true|real|actual|correct|answer"
+    r"|name|date|identity|origin|reason|truth))\b"
+)
+NOBODY = re.compile(r"\W*(?:no[ -]?one|nobody|nothing)\b")
 # A span that is nothing but one of these.
 BARE = frozenset(
     (
@@ -78,6 +97,8 @@ BARE = frozenset(
         "unclear",
         "unavailable", "timeout", "timed out", "access denied", "permission denied",
         "insufficient information", "tool error", "no value", "no result",
+        "tbd", "tba", "tbc", "not sure", "i'm not sure", "i am not sure", "no comment", "i pass",
+        "pass", "no match", "none found", "who knows", "beats me",
     )
 )  # fmt: skip
 # What a span that asserts nothing says instead: something failed, or more is needed.

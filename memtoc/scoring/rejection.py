@@ -9,6 +9,7 @@ import re
 
 from memtoc.scoring.claims import asserts, value
 from memtoc.scoring.clauses import clauses_of, opens_with_contrast
+from memtoc.scoring.lexicon import KIN
 from memtoc.scoring.text import Text, occurrences
 
 # How far a value's context reaches, in characters.
@@ -24,33 +25,65 @@ _SURE = (
 _NOT = rf"(?:\b(?:not|never|cannot)|n't)\b{_SURE}"
 _NEGATIVE = re.compile(_NOT)
 _NEGATED_BEFORE = re.compile(
-    rf"{_NOT}|\b(?:nor|neither|unable to|fails? to|failed to|impossible to"
+    rf"{_NOT}|\b(?:doubt(?:s|ed|ful)?|unlikely|improbable|implausible|hardly|scarcely"
+    r"|disagree|dispute|reject|rule out|ruled out|dismiss|exclude|far from being"
+    r"|(?:any(?:thing|one|body|where)|all) but)\b"
+    r"|\b(?:nor|neither|unable to|fails? to|failed to|impossible to"
     r"|no (?:information|records?|mention|evidence|indication|data|details?|reference))\b"
-    r"|\b(?:rather than|instead of|other than|opposed to|contrary to|unlike|except|excluding"
+    r"|\b(?:rather than|instead of|(?<!none )(?<!no )other than|opposed to|contrary to|unlike"
+    r"|except|excluding"
     r"|without)\b(?:\s\S+){0,5}?\s?$"
+)
+# Two negatives affirm: no doubt, not unlikely.
+_AFFIRMED = re.compile(
+    r"\b(?:no|not|without|beyond|never|little)(?: \w+){0,2}? (?:doubt\w*|unlikely|improbable"
+    r"|dispute|reject|exclude)\b"
+    r"|n't (?:doubt\w*|unlikely|dispute|disagree|reject|exclude)\b"
 )
 # Behind these a clause starts afresh: "I cannot call the tool, so I will answer X".
 _AFRESH = re.compile(
     r",\s|\b(?:so|therefore|hence|thus|then)\b"
-    r"|\band (?=(?:i|it|the|he|she|we|they|returned|gave|gives|says|only)\b)"
+    r"|\band (?=(?:i|it|the|he|she|we|they|returned|gave|gives|says?|answer|only)\b)"
     r"|\bi (?=(?:will|would|can|believe|think|recall|guess|say|answer)\b)"
 )
 _NOT_RIGHT = (
     r"(?:incorrect|wrong|inaccurate|false|mistaken|erroneous|an error|a mistake|untrue|invalid"
-    r"|an? (?:incorrect|wrong)|not (?:correct|right|accurate|true|the (?:correct|right|answer)))"
+    r"|an? (?:incorrect|wrong)"
+    r"|(?:unlikely|improbable)(?! to be (?:wrong|incorrect))|implausible|doubtful|impossible"
+    r"|out of the question|(?:ruled out|rejected|excluded|dismissed)"
+    r"|not (?:correct|right|accurate|true|the (?:correct|right|answer)))"
 )
-_BE = r"(?:is|was|are|were|seems?|appears?|looks)"
+_BE = (
+    r"(?:is|was|are|were|seems?|appears?|looks|sounds|(?:would|must|can|has to|should|have to) be"
+    r"|would have been)"
+)
 _HOW = (
-    r"(?:\s+(?:actually|likely|probably|clearly|simply|definitely|certainly|also|to be|in fact))?"
+    r"(?:\s+(?:actually|likely|probably|clearly|simply|definitely|certainly|also|to be|in fact|very"
+    r"|highly|quite|rather|extremely|most))?"
 )
 _DENIED_AFTER = re.compile(
     rf"[\"'\s)]*(?:\w+\s+){{0,2}}?(?:{_BE}|be|has|have|had|did|does|do|could|can?|would|should)"
     rf"{_HOW}\s?(?:n't|not|never)\b{_SURE}|[\"'\s)]*cannot\b"
 )
 _WRONG_AFTER = re.compile(
-    rf"[\"'\s).,;:]*(?:\w+\s+){{0,4}}?(?:\W{{0,3}}(?:which|this|that|it|but this|but that|but it)"
-    rf"(?:\s+\w+)?\s+)?{_BE}{_HOW}\s+{_NOT_RIGHT}\b"
+    rf"[\"'\s)]*(?:\w+\s+){{0,4}}?(?:\W{{0,3}}(?:which|this|that|it|but this|but that|but it)"
+    rf"(?:\s+\w+)?\s+)?(?:{_BE}{_HOW}\s+{_NOT_RIGHT}|makes no sense)\b"
+    # Behind a stop another value may be called wrong: only what points back is read.
+    rf"|[\"'\s).,;:]*(?:but\s+)?(?:which|(?:this|that|the)(?:\s+\w+){{0,3}}?|it)\s+{_BE}{_HOW}\s+"
+    rf"{_NOT_RIGHT}\b"
 )
+# "X? No, Y" asks for X and answers Y.
+_ASKED_AND_DENIED = re.compile(
+    rf"[\"'\s)]*\?[\"'\s]*(?:no|nope|wrong|incorrect|unlikely|hardly"
+    rf"|(?:i )?(?:would|do|did)?\s?{_NOT})"
+    r"(?!\s+(?:idea|doubt|problem)|,?\s+(?:sure|certain|\d)\b)\b"
+)
+_KIN_NOUN = re.compile(rf"\b(?:{'|'.join(KIN)})s?\b")
+_ASKS_KIN = re.compile(
+    rf"{_KIN_NOUN.pattern}|\b(?:children|marri\w+|marry|related|descend\w*|whose|famil\w+)\b"
+)
+_KIN_BEFORE = re.compile(rf"{_KIN_NOUN.pattern} (?:of|to) (?:the )?(?:\w+ )?$")
+_NAMED_BEHIND = re.compile(r",?\s*\(?(?:namely|called|named|i\.e\.|viz)(?!\w)")
 _REPORT = re.compile(
     r"\b(?:tool|returns?|returned|output|result|response|lookup|search|database|sources?|passage"
     r"|document|api|cached|retrieved|information provided|provided information)\b"
@@ -84,18 +117,14 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     ``last`` is left out. A question that is itself negative ("Who did not sign?") turns nothing
     down by a negation behind the value.
     """
-    start, end = said.starts[first], said.ends[last - 1]
+    start = said.starts[first]
     clauses = clauses_of(said.shown)
     own = next(i for i, (_, stop) in enumerate(clauses) if start < stop)
     before = said.shown[max(clauses[own][0], start - _REACH) : start]
-    # What is said of "The Prestige (film)" is said of "The Prestige".
-    behind = _ASIDE.sub("", said.shown[end : end + _REACH], count=1)
-    if _NEGATED_BEFORE.search(_AFRESH.split(before)[-1]):
-        return "negated"
-    if _WRONG_AFTER.match(behind):
-        return "called_wrong"
-    if not _NEGATIVE.search(question.lower()) and _DENIED_AFTER.match(behind):
-        return "denied"
+    behind = _behind(said, last)
+    rule = _around(before, behind, question)
+    if rule:
+        return rule
     if not _CONCLUDED.search(before) and _only_reported(
         said, clauses, own, said.words[first:last], question
     ):
@@ -104,6 +133,38 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
         return "only_mentioned"
     sentence = said.shown[max(0, start - _REACH) : start].rsplit(". ", 1)[-1]
     return "another_fact" if another_fact(sentence, question) else ""
+
+
+def _around(before: str, behind: str, question: str) -> str:
+    """The rule that the words before or behind a value in its clause meet."""
+    opening = _AFRESH.split(before)[-1]
+    if _NEGATED_BEFORE.search(opening) and _NEGATED_BEFORE.search(_AFFIRMED.sub("", opening)):
+        return "negated"
+    if _is_relative(before, behind, question):
+        return "relative_of"
+    if _WRONG_AFTER.match(behind):
+        return "called_wrong"
+    denied = not _NEGATIVE.search(question.lower()) and _DENIED_AFTER.match(behind)
+    return "denied" if denied or _ASKED_AND_DENIED.match(behind) else ""
+
+
+def called_wrong(said: Text, last: int) -> bool:
+    """Whether the value that ends before word ``last`` is said to be wrong."""
+    return bool(_WRONG_AFTER.match(_behind(said, last)))
+
+
+def _behind(said: Text, last: int) -> str:
+    """What follows a value: what is said of "The Prestige (film)" is said of "The Prestige"."""
+    end = said.ends[last - 1]
+    return _ASIDE.sub("", said.shown[end : end + _REACH], count=1)
+
+
+def _is_relative(before: str, behind: str, question: str) -> bool:
+    """Another is meant by "the grandson of X", unless the question asks for a relation."""
+    # The slower pattern only where one of its prepositions stands.
+    if not (" of " in before or " to " in before) or not _KIN_BEFORE.search(before):
+        return False
+    return not _ASKS_KIN.search(question.lower()) or bool(_NAMED_BEHIND.match(behind))
 
 
 def _only_reported(
