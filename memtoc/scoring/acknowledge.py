@@ -7,13 +7,15 @@ values in contrast.
 
 import re
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from memtoc.scoring.claims import value
+from memtoc.scoring.rejection import called_wrong
 from memtoc.scoring.text import Text, fold, occurrences, read
 
 # A reply of 128 new tokens is far shorter; of a longer one the first and the last part are read.
 MAX_REPLY = 2000
+_MAX_PLACES = 50
 
 _SOURCE = (
     r"(?:tools?(?:'s)?|returns?|returned|outputs?|results?|responses?|lookup|search|database|api"
@@ -95,6 +97,8 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
         rule = _in_sentence(sentence, f"{sentence} {following}")
         if rule:
             return Acknowledgment(True, rule)
+    if _value_called_wrong(sentences, tool_value):
+        return Acknowledgment(True, "return_called_wrong")
     both = memory_span is not None and _both_values(sentences, memory_span, tool_value)
     return Acknowledgment(both, "both_values" if both else "none")
 
@@ -109,6 +113,19 @@ def _in_sentence(sentence: str, pair: str) -> str:
         return "return_called_wrong"
     own, source, contrast = (p.search(pair) for p in (_HAS_OWN, _HAS_SOURCE, _CONTRAST))
     return "own_knowledge_against_return" if own and source and contrast else ""
+
+
+def _value_called_wrong(sentences: list[str], tool_value: str) -> bool:
+    """ "The tool says X, but X is wrong": the returned value is turned down by name."""
+    returned = read(tool_value).words
+    for sentence in sentences:
+        if not any(word in sentence for word in returned):
+            continue
+        text = read(sentence)
+        places = islice(occurrences(returned, text.words), _MAX_PLACES)
+        if any(called_wrong(text, at + len(returned)) for at in places):
+            return True
+    return False
 
 
 def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> bool:
