@@ -220,12 +220,10 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
     if sought.limit or not given.words:
         return False, reason
     if reason not in _FINAL and not is_bare_title(given.words):
-        down = turned_down(said, *span, question)
-        if down:
-            return False, down
         rule = same_name(name_of(given), sought.name)
         if rule:
-            return True, rule
+            down = turned_down(said, *span, question)
+            return not down, down or rule
     return False, reason
 
 
