@@ -7,25 +7,16 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from factored.agents.forms import Reading, Say, Schemas, WrittenCall, prompt, read_marked
+from factored.agents.forms import MarkedForm, Reading, WrittenCall, read_marked
 from factored.calls import punt, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 
 
 @dataclass(frozen=True)
-class FaepForm:
-    """``marker`` begins a call in JSON; ``suffix`` tells the planner so."""
+class FaepForm(MarkedForm):
+    """The marker begins a call in JSON."""
 
-    name: str
     kind: Literal["faep"]
-    marker: str
-    tools_heading: str
-    suffix: str
-    answer_prefix: str
-
-    def system(self, policy: str, schemas: Schemas) -> str:
-        """Policy, tools, suffix."""
-        return prompt(policy, self.tools_heading, schemas, self.suffix)
 
     def read(self, text: str) -> Reading:
         """A call where the text begins with the marker, else a message."""
@@ -37,14 +28,6 @@ class FaepForm:
         if action.name == RESPOND:
             return str(action.kwargs.get("content", ""))
         return f"{self.marker} {write_json_call(action)}"
-
-    def answer(self, tool: str, observation: str) -> str:  # noqa: ARG002
-        """The observation under the same prefix for all tools."""
-        return f"{self.answer_prefix}{observation}"
-
-    def unreadable(self, text: str) -> Say | None:  # noqa: ARG002
-        """The episode dies of it."""
-        return None
 
 
 def _one_object(text: str) -> Reading:

@@ -65,10 +65,34 @@ class Form(Protocol):
         ...
 
 
-def prompt(policy: str, heading: str, schemas: Schemas, suffix: str) -> str:
-    """Policy, tools, instruction: the same view of the tools for every kind that writes text."""
-    tools = json.dumps(list(schemas), ensure_ascii=False)
-    return f"{policy.strip()}\n\n{heading}\n{tools}\n\n{suffix.strip()}"
+@dataclass(frozen=True)
+class TextForm:
+    """What the kinds that write text share: the view of the tools, and how answers are shown."""
+
+    name: str
+    tools_heading: str
+    suffix: str
+    answer_prefix: str
+
+    def system(self, policy: str, schemas: Schemas) -> str:
+        """Policy, tools, instruction."""
+        tools = json.dumps(list(schemas), ensure_ascii=False)
+        return f"{policy.strip()}\n\n{self.tools_heading}\n{tools}\n\n{self.suffix.strip()}"
+
+    def answer(self, tool: str, observation: str) -> str:  # noqa: ARG002
+        """The observation under the same prefix for all tools."""
+        return f"{self.answer_prefix}{observation}"
+
+
+@dataclass(frozen=True)
+class MarkedForm(TextForm):
+    """The kinds whose calls begin with a ``marker``; ``suffix`` tells the planner so."""
+
+    marker: str
+
+    def unreadable(self, text: str) -> Say | None:  # noqa: ARG002
+        """The episode dies of it."""
+        return None
 
 
 def read_marked(text: str, marker: str) -> str | Say | Punt:

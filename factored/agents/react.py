@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from factored.agents.forms import Reading, Say, Schemas, WrittenCall, prompt
+from factored.agents.forms import Reading, Say, TextForm, WrittenCall
 from factored.calls import punt, read_json_call, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 
@@ -12,18 +12,8 @@ ACTION = "Action:"
 
 
 @dataclass(frozen=True)
-class ReactForm:
+class ActionForm(TextForm):
     """What follows the last ``Action:`` is the action."""
-
-    name: str
-    kind: Literal["react"]
-    tools_heading: str
-    suffix: str
-    answer_prefix: str
-
-    def system(self, policy: str, schemas: Schemas) -> str:
-        """Policy, tools, instruction."""
-        return prompt(policy, self.tools_heading, schemas, self.suffix)
 
     def read(self, text: str) -> Reading:
         """A call, or the message of a ``respond`` action."""
@@ -33,13 +23,16 @@ class ReactForm:
         """The action alone: a recorded decision holds no thought."""
         return f"{ACTION}\n{write_json_call(action)}"
 
-    def answer(self, tool: str, observation: str) -> str:  # noqa: ARG002
-        """The observation under the same prefix for all tools."""
-        return f"{self.answer_prefix}{observation}"
-
     def unreadable(self, text: str) -> Say | None:
         """tau-bench sends it to the user."""
         return Say(text)
+
+
+@dataclass(frozen=True)
+class ReactForm(ActionForm):
+    """A thought stands before the action."""
+
+    kind: Literal["react"]
 
 
 def read_action(text: str) -> Reading:
