@@ -4,14 +4,14 @@ import json
 import random
 import shutil
 import sys
-import threading
 from contextlib import contextmanager
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from arms import ROOT, compose_config, finished, folders, mock_config, requests_of, row, write_rows
 from building import RELEASE, SHARED, TOOLHOP, Builder, files_of, save, send_back, sheet
+from servers import serving
 
 from harness.errors import UserError
 from memtoc.questions import Benchmark, load_rows
@@ -322,18 +322,8 @@ def publisher(content, cut=None):
             self.end_headers()
             self.wfile.write(body[: cuts.pop()] if cuts else body)
 
-        def log_message(self, *args):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/file", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Handler) as address:
+        yield f"{address}/file", asked
 
 
 def test_without_a_path_the_source_is_fetched_resumed_checked_and_kept(build, monkeypatch):

@@ -1,9 +1,9 @@
-import threading
 from contextlib import contextmanager
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
+from servers import serving
 
 from harness.errors import UserError
 from memtoc.construction.download import fetch
@@ -36,18 +36,8 @@ def serve(cuts=(), ranges=True, statuses=()):
             self.end_headers()
             self.wfile.write(body[: pending.pop(0)] if pending else body)
 
-        def log_message(self, *args):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/file.json", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Handler) as address:
+        yield f"{address}/file.json", asked
 
 
 def test_a_broken_download_goes_on_where_it_broke_off(tmp_path):
