@@ -7,33 +7,29 @@ python evaluate.py --config-name=merge shards=4
 python evaluate.py --config-name=taubench agent=factored
 """
 
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from harness.entry import start
 from harness.outcomes import Outcome, Plan
 
 
+def jobs_of(task: str) -> ModuleType:
+    """The module that plans and runs a task; the other one is not imported."""
+    return import_module("factored.jobs" if task in ("taubench", "calls") else "memtoc.jobs")
+
+
 def plan(config: dict[str, Any]) -> Plan:
     """A resolved config in canonical form, checked; its ``task`` says whose it is."""
-    if config["task"] in ("taubench", "calls"):
-        from factored import jobs as taubench
-
-        return taubench.plan(config)
-    from memtoc import jobs
-
-    return jobs.plan_merge(config) if config["task"] == "merge" else jobs.plan(config)
+    planned: Plan = jobs_of(config["task"]).plan(config)
+    return planned
 
 
 def run(config: dict[str, Any]) -> Outcome:
     """One arm from a resolved config: check it, evaluate it, say how it went."""
-    planned = plan(config)
-    if config["task"] in ("taubench", "calls"):
-        from factored import jobs as taubench
-
-        return taubench.run(planned)
-    from memtoc import jobs
-
-    return jobs.run_merge(planned) if config["task"] == "merge" else jobs.run_arm(planned)
+    outcome: Outcome = jobs_of(config["task"]).run(plan(config))
+    return outcome
 
 
 if __name__ == "__main__":

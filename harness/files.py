@@ -1,6 +1,7 @@
 """Writes that a kill or a full disk cannot tear."""
 
 import errno
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -70,3 +71,14 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 def json_rows(text: str) -> Iterator[str]:
     """The lines of a JSONL file; other line ends than a line feed are part of a row's text."""
     return (line for line in text.split("\n") if line.strip())
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds a lock file; other processes of this machine wait for it."""
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -21,17 +21,17 @@ from harness.files import (
     disk_errors,
     json_line,
     json_rows,
+    locked,
     write_atomic,
     write_json,
     write_jsonl,
 )
 from harness.fingerprint import identity
-from harness.models import locked
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """One arm's or memory's folder; ``resumed`` says whether earlier work lies in it."""
+    """One arm's or memory's folder."""
 
     path: Path
 

@@ -1,16 +1,14 @@
 """Where a model's weights lie, and what identifies them, without loading any."""
 
-import fcntl
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from harness.errors import UserError
-from harness.files import disk_errors, write_json
+from harness.files import locked, write_json
 from harness.gguf import convert, find_gguf
 from harness.hashing import digest_of, digest_of_file
 
@@ -165,14 +163,3 @@ def _read_memo(memo: Path) -> dict[str, str]:
     except (OSError, ValueError, RecursionError):
         return {}
     return known if isinstance(known, dict) else {}
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Holds a lock file; other processes of this machine wait for it."""
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("w")
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -1,7 +1,6 @@
 """Hydra's basic sweeper, made to check, deduplicate, group and report the arms of a sweep."""
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from harness.entry import Task
     from harness.outcomes import Outcome, Plan
     from harness.sweeps import Sweep
-
-LOG_WIDTH = 120  # of the table where nobody watches
 
 
 class ArmSweeper(BasicSweeper):
@@ -38,13 +35,12 @@ class ArmSweeper(BasicSweeper):
 
     def sweep(self, arguments: list[str]) -> list["Outcome"]:
         """Runs the sweep that ``arguments`` span, prints its table, gives its outcomes."""
-        from rich.console import Console
-
         from harness.sweeps import check_presets, command_of, plan_sweep, show_sweep
+        from harness.terminal import console as terminal
 
         check_presets(arguments)
         sweep = plan_sweep(self._combinations(arguments), self._plan)
-        console = Console(width=None if sys.stdout.isatty() else LOG_WIDTH)
+        console = terminal()
         for line in sweep.lines():
             console.print(f"note: {line}", highlight=False, markup=False, soft_wrap=True)
         outcomes: list[Outcome] = []

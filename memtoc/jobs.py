@@ -18,7 +18,6 @@ from memtoc.arm import Arm, prepare
 from memtoc.dry_run import dry_run
 from memtoc.evaluation import ArmResult, evaluate
 from memtoc.merging import merged
-from memtoc.questions import read_jsonl
 from memtoc.settings import ArmSettings, Report, arm_settings
 from memtoc.tables import show
 
@@ -33,8 +32,13 @@ MAIN = {
 
 
 def plan(container: dict[str, Any]) -> Plan:
-    """The arm of a resolved config, held against the rules between groups."""
-    return rules.plan(container)
+    """The arm of a resolved config, or a merge, held against the rules between groups."""
+    return plan_merge(container) if container["task"] == "merge" else rules.plan(container)
+
+
+def run(planned: Plan) -> Outcome:
+    """Runs what was planned."""
+    return run_merge(planned) if planned.config["task"] == "merge" else run_arm(planned)
 
 
 def run_arm(plan: Plan) -> Outcome:
@@ -126,9 +130,8 @@ def _sample(folder: Path, settings: ArmSettings) -> list[dict[str, Any]]:
     """Some scored rows with their replies, drawn over all questions and conditions alike."""
     replies = RunFolder(folder).generations()
     texts = {(row["id"], row["condition"]): row["text"] for row in replies}
-    rows = [row for _, row in read_jsonl(folder / "episodes.jsonl")]
     drawn = sorted(
-        rows,
+        RunFolder(folder).read_rows("episodes.jsonl"),
         key=lambda row: generator(
             settings.seed, "sample", f"{row['id']} {row['condition']}"
         ).random(),
