@@ -38,19 +38,23 @@ class Request:
     """One prompt with everything that decides its text, save the model and the engine.
 
     ``stop`` strings end the text and are cut from it. ``seed`` is 0 under greedy decoding, so
-    that equal prompts stay equal requests.
+    that equal prompts stay equal requests. ``schema`` is the text of a JSON schema that the reply
+    has to be valid against: an engine writes nothing else.
     """
 
     messages: tuple[Message, ...]
     decoding: Decoding
     stop: tuple[str, ...] = ()
     seed: int = 0
+    schema: str | None = None
 
     @cached_property
     def digest(self) -> str:
         """Identity of the request, the same on every machine."""
         content = asdict(self)
         del content["decoding"]["name"]
+        if self.schema is None:  # so that what was recorded before there were schemas is still found
+            del content["schema"]
         return digest_of(content)
 
 
