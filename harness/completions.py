@@ -53,7 +53,7 @@ class Request:
         """Identity of the request, the same on every machine."""
         content = asdict(self)
         del content["decoding"]["name"]
-        if self.schema is None:  # so that what was recorded before there were schemas is still found
+        if self.schema is None:  # recordings from before there were schemas are still found
             del content["schema"]
         return digest_of(content)
 
