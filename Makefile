@@ -42,7 +42,7 @@ $(CLUSTER)/.installed: requirements-cluster.txt constraints-cluster.txt
 	$(CLUSTER)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements-cluster.txt
 	@touch $@
 
-lint: install ## ruff, formatting, mypy (strict on memtoc, factored, harness)
+lint: install ## ruff, formatting, mypy (strict)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy

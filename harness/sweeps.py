@@ -139,7 +139,7 @@ def _table(sweep: Sweep, outcomes: Sequence[Outcome]) -> Table:
 
 def _cells(job: PlannedJob, outcome: Outcome | None, names: Sequence[str]) -> list[str]:
     if outcome is None:
-        return [job.label, "not started", *[""] * len(names)]
+        return [job.label, "not finished", *[""] * len(names)]
     figures = [outcome.figures.get(name, "") for name in names]
     where = "\n".join(part for part in (job.label, outcome.folder or outcome.name) if part)
     return [where, outcome.status, *figures]
@@ -150,7 +150,7 @@ def _totals(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         counts[outcome.status] = counts.get(outcome.status, 0) + 1
     if len(outcomes) < len(sweep.jobs):
-        counts["not started"] = len(sweep.jobs) - len(outcomes)
+        counts["not finished"] = len(sweep.jobs) - len(outcomes)
     listed = ", ".join(f"{count} {status}" for status, count in counts.items())
     loads = sum(outcome.loads for outcome in outcomes)
     arms = "1 arm" if len(sweep.jobs) == 1 else f"{len(sweep.jobs)} arms"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.sweeps import Sweep
 
 
-class ArmSweeper(BasicSweeper):
+class ArmSweeper(BasicSweeper):  # type: ignore[misc]  # Hydra's classes are not read
     """Product of all ``key=a,b`` overrides, as in the basic sweeper; the rest is in harness.sweeps.
 
     Nothing is written to disk: a sweep is continued from its arms' folders.
@@ -55,8 +55,9 @@ class ArmSweeper(BasicSweeper):
 
     @property
     def _config(self) -> DictConfig:
-        assert self.config is not None
-        return self.config
+        config: DictConfig | None = self.config
+        assert config is not None
+        return config
 
     def _combinations(self, arguments: Sequence[str]) -> list[list[str]]:
         assert self.hydra_context is not None

@@ -163,7 +163,7 @@ def test_an_interrupt_keeps_what_is_done_and_the_same_sweep_goes_on(
     ended = entry(*sweep)
     assert ended.code == 130
     assert "interrupted: run the same command again to go on" in ended.err
-    assert "3 arms: 1 done, 2 not started" in ended.out
+    assert "3 arms: 1 done, 2 not finished" in ended.out
     assert len(arm_folders(Path("runs"))) == 1
     monkeypatch.setattr(MockEngine, "_reply", reply)
     assert "3 arms: 1 already done, 2 done" in entry(*sweep).out

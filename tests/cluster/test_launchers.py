@@ -1,6 +1,11 @@
 """Sweeps over several processes on the mock engine: make test-cluster, in .venv-cluster."""
 
 import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -56,6 +61,37 @@ def test_jobs_of_this_machine_take_a_gpu_each(tmp_path: Path, monkeypatch: pytes
     assert ended.returncode == 0, ended.stderr
     used = [found["hardware"]["visible_gpus"] for found in manifests(tmp_path)]
     assert set(used) <= {"4", "5"}
+
+
+def test_ctrl_c_ends_the_jobs_too_and_the_same_sweep_goes_on(tmp_path: Path):
+    sweep = ("-m", "hydra/launcher=submitit_local", *SWEEP, "limit=null")
+    with subprocess.Popen(
+        command_line(*sweep), cwd=tmp_path, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        wait_until(lambda: any((tmp_path / "runs").glob("*/generations.jsonl")))
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(60) == 130
+        wait_until(lambda: not group_is_alive(process.pid))
+    assert len(manifests(tmp_path)) < 4
+    again = command(*sweep, cwd=tmp_path, timeout=300)
+    assert again.returncode == 0, again.stderr
+    assert len(manifests(tmp_path)) == 4
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, "it did not happen within a minute"
+        time.sleep(0.05)
+
+
+def group_is_alive(leader: int) -> bool:
+    try:
+        os.killpg(leader, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_a_launcher_that_cannot_start_is_one_failure_and_exit_code_1(tmp_path: Path):
