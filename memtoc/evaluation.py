@@ -1,20 +1,19 @@
 """An arm from end to end: memory pass, tool pass, scored rows, rates."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.cache import GenerationCache
-from harness.completions import Completion
 from harness.folders import RunFolder, open_folder
 from harness.passes import Row, RunFailedError, check_errors, counts_row, run_pass
 from memtoc.arm import Arm
-from memtoc.episodes import Episode, episodes, has_row
-from memtoc.memories import Memories, elicit
+from memtoc.episodes import episodes, has_row
+from memtoc.memories import elicit
 from memtoc.metrics import measure
-from memtoc.scored import score_episode
+from memtoc.scored import score_episodes
 from memtoc.scoring import SCORER_VERSION
 
 
@@ -56,7 +55,7 @@ def _run(arm: Arm, folder: RunFolder, cache: GenerationCache) -> None:
     wanted = [Row({"id": row.question.id, "condition": row.condition}, row.request) for row in rows]
     completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache, arm.audit)
     check_errors(completions, arm.settings.report.max_error_rate)
-    scored = _score(rows, completions, memories)
+    scored = score_episodes(rows, completions, memories.completions)
     folder.write_rows("episodes.jsonl", scored)
     folder.write("metrics.json", measure(scored, arm.settings.seed))
     folder.finish(
@@ -67,15 +66,6 @@ def _run(arm: Arm, folder: RunFolder, cache: GenerationCache) -> None:
             "scorer": SCORER_VERSION,
         }
     )
-
-
-def _score(
-    rows: Sequence[Episode], completions: Sequence[Completion], memories: Memories
-) -> list[dict[str, Any]]:
-    return [
-        score_episode(row, reply, memories.completions[row.question.id])
-        for row, reply in zip(rows, completions, strict=True)
-    ]
 
 
 def _skipped(arm: Arm) -> dict[str, int]:

@@ -17,7 +17,8 @@ from harness.passes import Row, check_errors, counts_row, read_pass, run_pass
 from memtoc.arm import Arm
 from memtoc.episodes import memory_request
 from memtoc.questions import Question
-from memtoc.scoring import MATCHERS, SCORER_VERSION, extract, score_memory
+from memtoc.scored import read_memory
+from memtoc.scoring import SCORER_VERSION
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,4 @@ def _write(
 
 
 def _row(question: Question, reply: Completion) -> dict[str, Any]:
-    span = extract(reply.text)
-    scores = {
-        matcher: asdict(
-            score_memory(matcher, span.text, question.text, question.gold, question.aliases)
-        )
-        for matcher in MATCHERS
-    }
-    return {"id": question.id, "status": reply.status, "span": span.text, "scores": scores}
+    return {"id": question.id, **asdict(read_memory(question, reply))}

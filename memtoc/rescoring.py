@@ -14,7 +14,7 @@ from memtoc import scoring
 from memtoc.arm import select
 from memtoc.episodes import episodes
 from memtoc.metrics import measure
-from memtoc.scored import score_episode
+from memtoc.scored import score_episodes
 from memtoc.settings import ArmSettings, arm_settings
 
 
@@ -71,16 +71,14 @@ def _score(
             f"{folder.path}: its benchmark has changed since: score with the rows of that time"
         )
     replies = _completions(folder)
-    memories = _completions(RunFolder(Path(manifest["memory"]["folder"])))
+    memories = {
+        name: reply
+        for (name, _), reply in _completions(RunFolder(Path(manifest["memory"]["folder"]))).items()
+    }
+    rows = episodes(settings, select(benchmark, settings))
     try:
-        return [
-            score_episode(
-                row,
-                replies[row.question.id, row.condition],
-                memories[row.question.id, "memory"],
-            )
-            for row in episodes(settings, select(benchmark, settings))
-        ]
+        in_order = [replies[row.question.id, row.condition] for row in rows]
+        return score_episodes(rows, in_order, memories)
     except KeyError as error:
         raise UserError(
             f"{folder.path}: no text for {error}: its generations.jsonl or the memory folder "

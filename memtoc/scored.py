@@ -1,10 +1,12 @@
 """A row of episodes.jsonl: whose reply it is, what was read from it, both matchers' decisions."""
 
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.completions import Completion
+from harness.completions import Completion, Status
 from memtoc.episodes import Episode
+from memtoc.questions import Question
 from memtoc.scoring import (
     MATCHERS,
     Memory,
@@ -17,17 +19,52 @@ from memtoc.scoring import (
 )
 
 
-def score_episode(row: Episode, reply: Completion, memory_reply: Completion) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ScoredMemory:
+    """A closed-book reply as each matcher reads it.
+
+    ``span`` is None and ``scores`` is empty where it says nothing of what the model knows: its
+    request failed, or it was cut while the model still thought.
+    """
+
+    status: Status
+    span: str | None
+    scores: Mapping[str, Memory]
+
+
+def read_memory(question: Question, reply: Completion) -> ScoredMemory:
+    """Scores the reply to a question asked with no tool."""
+    span = extract(reply.text)
+    if _is_no_answer(reply, span):
+        return ScoredMemory(reply.status, None, {})
+    scores = {
+        matcher: score_memory(matcher, span.text, question.text, question.gold, question.aliases)
+        for matcher in MATCHERS
+    }
+    return ScoredMemory(reply.status, span.text, scores)
+
+
+def score_episodes(
+    rows: Sequence[Episode], replies: Sequence[Completion], memories: Mapping[str, Completion]
+) -> list[dict[str, Any]]:
+    """Each reply beside the memory of its question; ``memories`` are replies by question id."""
+    questions = {row.question.id: row.question for row in rows}
+    read = {name: read_memory(question, memories[name]) for name, question in questions.items()}
+    return [
+        score_episode(row, reply, read[row.question.id])
+        for row, reply in zip(rows, replies, strict=True)
+    ]
+
+
+def score_episode(row: Episode, reply: Completion, memory: ScoredMemory) -> dict[str, Any]:
     """Scores a reply beside its memory.
 
     A failed request, and a reply that was cut while the model still thought, get no decisions,
     only their status. The cell is known all the same, unless that befell the memory's request.
     """
     question, span = row.question, extract(reply.text)
-    memory_span = extract(memory_reply.text)
     failed = _is_no_answer(reply, span)
-    known = None if _is_no_answer(memory_reply, memory_span) else memory_span
-    named = acknowledges(reply.text, known.text if known else None, row.tool_value)
+    named = acknowledges(reply.text, memory.span, row.tool_value)
     return {
         "id": question.id,
         "condition": row.condition,
@@ -41,12 +78,13 @@ def score_episode(row: Episode, reply: Completion, memory_reply: Completion) -> 
         "status": reply.status,
         "span": None if failed else span.text,
         "span_rule": None if failed else span.rule,
-        "memory_span": known.text if known else None,
-        "memory_status": memory_reply.status,
+        "memory_span": memory.span,
+        "memory_status": memory.status,
         "acknowledged": None if failed else named.conflict,
         "acknowledged_rule": None if failed else named.rule,
         "scores": {
-            matcher: _scores(matcher, row, None if failed else span, known) for matcher in MATCHERS
+            matcher: _scores(matcher, row, None if failed else span, memory.scores.get(matcher))
+            for matcher in MATCHERS
         },
     }
 
@@ -55,15 +93,8 @@ def _is_no_answer(reply: Completion, span: Span) -> bool:
     return reply.status == "error" or span.rule == "unclosed_thought"
 
 
-def _scores(
-    matcher: str, row: Episode, span: Span | None, memory_span: Span | None
-) -> dict[str, Any]:
+def _scores(matcher: str, row: Episode, span: Span | None, memory: Memory | None) -> dict[str, Any]:
     question = row.question
-    memory: Memory | None = None
-    if memory_span is not None:
-        memory = score_memory(
-            matcher, memory_span.text, question.text, question.gold, question.aliases
-        )
     found = {
         "cell": cell(memory, row.tool_correct) if memory else None,
         "memory_correct": memory.correct if memory else None,

@@ -5,13 +5,15 @@ from arms import arm_of, mock_config, row, write_rows
 
 from harness.completions import Completion, failed
 from memtoc.episodes import episode
-from memtoc.scored import score_episode
+from memtoc.scored import read_memory, score_episode
 from memtoc.scoring import MATCHERS
 
 
 def scored(root: Path, towns: Path, condition: str, reply: Completion, memory: Completion) -> dict:
     arm = arm_of(mock_config(root, towns))
-    return score_episode(episode(arm.settings, arm.questions[0], condition), reply, memory)
+    question = arm.questions[0]
+    known = read_memory(question, memory)
+    return score_episode(episode(arm.settings, question, condition), reply, known)
 
 
 def said(text: str) -> Completion:
