@@ -12,7 +12,7 @@ from errno import EACCES, EPERM, EROFS
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from harness.compose import CONF, explain
+from harness.compose import CONF, config_of, explain
 from harness.errors import UserError
 from harness.files import NO_ROOM
 from harness.outcomes import Job, Outcome, Planner
@@ -71,13 +71,13 @@ def start(config_name: str, job: Job, planner: Planner | None = None) -> NoRetur
     """
     import hydra
 
-    task = Task(job, planner, config_name)
+    task = Task(job, planner, config_of(sys.argv[1:], config_name))
     sys.argv[1:] = sorted(sys.argv[1:], key=_is_override)
     # With this set Hydra raises its errors instead of printing them, so that they can be reworded.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     main = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)
     try:
-        code, _ = guarded(main(task), config_name)
+        code, _ = guarded(main(task), task.config_name)
     except KeyboardInterrupt:
         _say("interrupted: run the same command again to go on")
         code = INTERRUPTED

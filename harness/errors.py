@@ -12,14 +12,18 @@ class UserError(ValueError):
     """
 
 
+NEAR = 0.5  # how like a name must be to be meant (difflib's ratio)
 LISTED = 16  # names that fit into one line
 
 
-def one_of(valid: Iterable[str], given: str) -> str:
-    """A hint for a wrong name: the nearest valid one, or the valid ones where none is near."""
+def one_of(valid: Iterable[str], given: str, prefix: str = "") -> str:
+    """A hint for a wrong name: the nearest valid one, or the valid ones where none is near.
+
+    All names are shown behind ``prefix``, which the comparison leaves out.
+    """
     names = sorted(valid)
-    near = get_close_matches(given, names, n=1, cutoff=0.5)
+    near = get_close_matches(given, names, n=1, cutoff=NEAR)
     if near:
-        return f"did you mean '{near[0]}'?"
+        return f"did you mean '{prefix}{near[0]}'?"
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return f"choose one of: {', '.join(names[:LISTED])}{more}"
+    return f"choose one of: {', '.join(f'{prefix}{name}' for name in names[:LISTED])}{more}"

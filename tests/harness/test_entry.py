@@ -53,6 +53,29 @@ def test_a_mistake_is_one_line_with_the_fix_and_exit_code_2(
     assert not Path("runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["planner=llm", "planner.modl=x"], "planner.modl: no such setting: did you mean"),
+        (["planner.modl=x"], "did you mean 'planner.model' of planner=llm?"),
+        (["model@planner.model=qwen"], "did you mean 'model@planner.model' of planner=llm?"),
+        (["planner=llm", "model@planner.modl=qwen"], "did you mean 'model@planner.model'?"),
+        (["planner=llm", "planner.model.nam=x"], "did you mean 'planner.model.name'?"),
+        (["planner=llm", "planner.modl.name=x"], "did you mean 'planner.model'?"),
+        (["planner.zzz=1"], "choose one of: planner.kind, planner.name"),
+        (["usr=llm"], "usr: no such setting: did you mean 'user'?"),
+        (["-m", "planner=llm,scripted", "planner.modl=x,y"], "did you mean 'planner.model'?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_key_of_a_role_gets_the_nearest_one_of_the_config_that_was_asked_for(
+    entry: Entry, overrides: list[str], words: str
+):
+    for name in (["--config-name=taubench"], ["--config-name", "taubench"]):
+        ended = entry(*name, *overrides)
+        assert ended.code == 2
+        assert words in line(ended.err)
+
+
 def test_an_unknown_config_name_gets_the_nearest_one(entry: Entry):
     ended = entry("--config-name=merg")
     assert ended.code == 2
