@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UserError
+from harness.errors import UserError, one_of
 from memtoc.questions import read_jsonl
 from memtoc.scoring.match import MATCHERS
 from memtoc.scoring.memory import score_memory
-from memtoc.scoring.outcome import decide
+from memtoc.scoring.outcome import OUTCOMES, decide
 
 JUDGES = ("published", "read")
 FIELDS = ("followed_tool", "kept_memory", "final_correct", "memory_correct", "abstain", "outcome")
@@ -59,12 +59,21 @@ def load(path: Path) -> list[dict[str, Any]]:
         if not isinstance(row.get("tool_value"), str | None):
             raise UserError(f"{where}: field 'tool_value' must be a text or null")
         for judge in JUDGES:
-            if not isinstance(row.get(judge, {}), dict):
-                raise UserError(f"{where}: field '{judge}' must be an object of decisions")
+            _check_decisions(row.get(judge, {}), f"{where}: field '{judge}")
         rows.append(row)
     if not rows:
         raise UserError(f"{path} holds no row: give a file of scored outputs")
     return rows
+
+
+def _check_decisions(given: Any, where: str) -> None:
+    if not isinstance(given, dict):
+        raise UserError(f"{where}' must be an object of decisions")
+    for field, decision in _decisions(given).items():
+        if field == "outcome" and decision not in OUTCOMES:
+            raise UserError(f"{where}.outcome' is {decision}: {one_of(OUTCOMES, str(decision))}")
+        if field != "outcome" and not isinstance(decision, bool | None):
+            raise UserError(f"{where}.{field}' must be true, false or null")
 
 
 def compare(rows: Iterable[Mapping[str, Any]]) -> Iterator[Comparison]:

@@ -94,6 +94,10 @@ def test_the_report_splits_by_condition_and_outcome_and_shows_each_disagreement(
         ({"question": None}, "row 2: field 'question' must be a text"),
         ({"tool_value": 3}, "row 2: field 'tool_value' must be a text or null"),
         ({"read": "yes"}, "row 2: field 'read' must be an object"),
+        ({"read": {"abstain": "no"}}, "row 2: field 'read.abstain' must be true, false or null"),
+        ({"read": {"followed_tool": 1}}, "'read.followed_tool' must be true, false or null"),
+        ({"published": {"outcome": "kept"}}, "did you mean 'kept_memory'?"),
+        ({"published": {"outcome": "neither"}}, "'published.outcome' is None: choose one of"),
     ],
 )
 def test_a_row_that_cannot_be_scored_is_named(
