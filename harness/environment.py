@@ -7,7 +7,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("torch", "transformers", "tokenizers", "hydra-core", "pandas", "scipy", "rapidfuzz")
+PACKAGES = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "llguidance",
+    "hydra-core",
+    "pandas",
+    "scipy",
+    "rapidfuzz",
+)
 
 
 def environment() -> dict[str, Any]:

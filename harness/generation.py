@@ -1,12 +1,13 @@
 """From requests to completions: each distinct one once, read from the cache where it is there."""
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Request
-from harness.engines.base import Engine, Opens
+from harness.engines.base import AsksServer, Engine, HoldsToSchemas, Opens
 from harness.hashing import digest_of
 from harness.models import Checkpoint, ModelSpec
 
@@ -22,11 +23,16 @@ class Backend:
     checkpoint: Checkpoint | None
     loads: int = field(default=0, compare=False)
     _engine: Engine | None = field(default=None, repr=False, compare=False)
+    _opening: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def weights(self) -> str:
         """Identity of the weights; of the model's name for an engine that reads none."""
-        return self.checkpoint.digest if self.checkpoint else digest_of(self.model.name)
+        if self.checkpoint:
+            return self.checkpoint.digest
+        if isinstance(self.spec, AsksServer):
+            return digest_of(self.spec.served_name(self.model))
+        return digest_of(self.model.name)
 
     def semantics(self) -> dict[str, Any]:
         """What separates this engine's rows from another's in the cache."""
@@ -40,12 +46,23 @@ class Backend:
             ],
         }
 
+    def keys(self, requests: Sequence[Request]) -> list[str]:
+        """Cache keys; what masks tokens counts for the requests whose schema it masks for."""
+        free = held = self.semantics()
+        if isinstance(self.spec, HoldsToSchemas):
+            held = {**free, "grammar": self.spec.grammar_version()}
+        return [
+            cache_key(request, self.weights, free if request.schema is None else held)
+            for request in requests
+        ]
+
     def engine(self) -> Engine:
         """The loaded engine."""
-        if self._engine is None:
-            self._engine = self.spec.open(self.model, self.checkpoint)
-            self.loads += 1
-        return self._engine
+        with self._opening:
+            if self._engine is None:
+                self._engine = self.spec.open(self.model, self.checkpoint)
+                self.loads += 1
+            return self._engine
 
     def close(self) -> None:
         """Gives the memory back; a later request loads again."""
@@ -114,8 +131,7 @@ def generate(
     """
     distinct = list({request.digest: request for request in requests}.values())
     fan_out = _multiplicity(requests)
-    semantics = backend.semantics()
-    keys = [cache_key(request, backend.weights, semantics) for request in distinct]
+    keys = backend.keys(distinct)
     stored = cache.get(keys)
     known = {
         request.digest: stored[key]

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.cache import GenerationCache, cache_key
+from harness.cache import GenerationCache
 from harness.completions import Completion, Request, from_row, to_row
 from harness.errors import UserError
 from harness.folders import RunFolder
@@ -135,8 +135,5 @@ def _store(
     cache: GenerationCache,
 ) -> None:
     requests = {row.request.digest: row.request for row in rows}
-    semantics = backend.semantics()
-    cache.put(
-        (cache_key(requests[digest], backend.weights, semantics), completion)
-        for digest, completion in kept.items()
-    )
+    keys = backend.keys([requests[digest] for digest in kept])
+    cache.put(zip(keys, kept.values(), strict=True))

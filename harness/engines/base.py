@@ -1,7 +1,7 @@
 """What every engine is asked."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from harness.completions import Completion, Request
 from harness.models import Checkpoint, ModelSpec
@@ -45,4 +45,30 @@ class Opens(Protocol):
 
     def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> Engine:
         """Loads; heavy libraries are imported here and not before."""
+        ...
+
+
+@runtime_checkable
+class HoldsToSchemas(Protocol):
+    """Settings of an engine that masks what a request's schema does not allow by itself."""
+
+    def grammar_version(self) -> str:
+        """The version of the library that does so; part of the cache key of such requests."""
+        ...
+
+
+@runtime_checkable
+class AsksServer(Protocol):
+    """Settings of an engine that asks a server: several calls of its ``run`` may go on at once.
+
+    It makes failed requests again by itself.
+    """
+
+    @property
+    def concurrency(self) -> int:
+        """Requests that are on their way at once."""
+        ...
+
+    def served_name(self, model: ModelSpec) -> str:
+        """What the server calls a model."""
         ...

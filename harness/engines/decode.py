@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-Ended = Callable[[Sequence[int]], bool]
+Ended = Callable[[int, Sequence[int]], bool]
 Pick = Callable[["torch.Tensor", Sequence[int]], "torch.Tensor"]
 
 
@@ -25,7 +25,7 @@ def decode(
     """New token ids of each row of a left-padded batch (``ids``, ``mask``: rows x width).
 
     ``pick`` turns logits (rows x vocabulary) and the numbers of the rows in it into token ids;
-    ``ended`` looks at a row's new ids after each token.
+    ``ended`` looks at a row's number and new ids after each token.
     """
     import torch
     from transformers import DynamicCache
@@ -46,7 +46,7 @@ def decode(
         tokens = pick(logits, rows)
         for row, token in zip(rows, tokens.tolist(), strict=True):
             written[row].append(token)
-        going = [at for at, row in enumerate(rows) if not ended(written[row])]
+        going = [at for at, row in enumerate(rows) if not ended(row, written[row])]
         if not going:
             break
         if len(going) < len(rows):

@@ -5,10 +5,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from harness.completions import Completion, Request, failed
 from harness.engines.decode import Pick, SeededSampling, decode, greedy
+from harness.engines.grammar import Grammars, Held, library_version
 from harness.errors import UserError
 from harness.models import Checkpoint, ModelSpec
 from harness.rendering import Renderer
@@ -29,7 +32,7 @@ class HfSpec:
     name: str
     kind: Literal["hf"]
     dtype: Literal["auto", "bfloat16", "float32"]
-    batch_tokens: int
+    batch_tokens: Annotated[int, Field(ge=1)]
     device: str
 
     reads_weights: ClassVar[bool] = True
@@ -41,6 +44,10 @@ class HfSpec:
     def version(self) -> str:
         """Of both libraries that compute."""
         return f"transformers {version('transformers')}, torch {version('torch')}"
+
+    def grammar_version(self) -> str:
+        """Of the library that holds replies to their schemas."""
+        return library_version()
 
     def precision(self) -> str:
         """The precision in words of torch, found without importing it."""
@@ -79,6 +86,7 @@ class HfEngine:
         self.device = _device(spec.device)
         self.model = _load(model, checkpoint.folder, getattr(torch, spec.precision()), self.device)
         self.stop_ids = _stop_ids(self.model, self.renderer.tokenizer)
+        self._grammars: Grammars | None = None
 
     def run(
         self, requests: Sequence[Request], missing: Collection[int]
@@ -125,6 +133,7 @@ class HfEngine:
         if decoding.temperature > 0:
             seeds = [request.seed for request in requests]
             pick = SeededSampling(decoding.temperature, seeds)
+        held = self._held(requests, pick)
         with torch.inference_mode():
             ids, mask = self._padded(prompts)
             rows = decode(
@@ -132,13 +141,29 @@ class HfEngine:
                 ids,
                 mask,
                 decoding.max_new_tokens,
-                pick,
-                lambda row: self._ends(row, stop),
+                held or pick,
+                lambda at, row: (held is not None and held.over(at)) or self._ends(row, stop),
             )
         return [
-            self._completion(row, len(prompt), stop)
-            for row, prompt in zip(rows, prompts, strict=True)
+            self._completion(at, row, len(prompt), stop, held)
+            for at, (row, prompt) in enumerate(zip(rows, prompts, strict=True))
         ]
+
+    def _held(self, requests: Sequence[Request], pick: Pick) -> Held | None:
+        """The pick within the schemas of those requests that have one; None where none has."""
+        if all(request.schema is None for request in requests):
+            return None
+        if self._grammars is None:
+            width = self.model.config.get_text_config().vocab_size
+            try:
+                self._grammars = Grammars(self.renderer.tokenizer, width, self.stop_ids)
+            except ValueError as error:
+                raise UserError(
+                    f"model '{self.renderer.spec.name}': its tokenizer does not work with"
+                    f" {library_version()} ({error}): ask it for no schema, or take another model"
+                ) from error
+        matcher = self._grammars.matcher
+        return Held(pick, [r.schema if r.schema is None else matcher(r.schema) for r in requests])
 
     def _ends(self, row: Sequence[int], stop: Sequence[str]) -> bool:
         if row[-1] in self.stop_ids:
@@ -157,12 +182,16 @@ class HfEngine:
         mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
         return torch.tensor(ids, device=self.device), torch.tensor(mask, device=self.device)
 
-    def _completion(self, row: list[int], prompt_tokens: int, stop: Sequence[str]) -> Completion:
+    def _completion(
+        self, at: int, row: list[int], prompt_tokens: int, stop: Sequence[str], held: Held | None
+    ) -> Completion:
+        if held is not None and (reason := held.failure(at)):
+            return failed(reason)
         ended = row[-1] in self.stop_ids
         text = self._text(row[:-1] if ended else row)
         cut = _first_stop(text, stop)
-        finish: Literal["stop", "length"] = "stop" if ended or cut is not None else "length"
-        return Completion(text[:cut], finish, prompt_tokens, len(row))
+        whole = ended or cut is not None or (held is not None and held.over(at))
+        return Completion(text[:cut], "stop" if whole else "length", prompt_tokens, len(row))
 
     def close(self) -> None:
         """Drops the weights, so that another model can take their place."""
