@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 from harness.completions import Completion, Request, failed
+from harness.errors import UserError
 from harness.models import Checkpoint, ModelSpec
 
 GROUP = 256  # completions that are stored together
@@ -18,10 +19,17 @@ class Rule:
     reply: str | None = None
     error: str | None = None
 
+    def __post_init__(self) -> None:
+        if (self.reply is None) == (self.error is None):
+            raise UserError("a rule gives either a reply or an error")
+
 
 @dataclass(frozen=True)
 class MockSpec:
-    """The first rule whose text a prompt contains answers it, else the default reply."""
+    """The first rule whose text a prompt contains answers it, else the default reply.
+
+    A schema changes nothing: the script says what is written.
+    """
 
     name: str
     kind: Literal["mock"]
