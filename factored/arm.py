@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from factored.settings import DomainSpec, TauBenchSettings
 from factored.taubench.environment import LoadedDomain, score
 from factored.taubench.loading import data_folder, load_domain
 from factored.taubench.tasks import Task
+from factored.tool_agents import call_schema_of
 from harness.environment import environment
 from harness.errors import UserError, one_of
 from harness.fingerprint import fingerprint
@@ -62,6 +64,11 @@ class TauBenchArm:
     def name(self) -> str:
         """The name of the arm's folder."""
         return f"{self.slug}-{self.fingerprint[:8]}"
+
+    @cached_property
+    def call_schema(self) -> str | None:
+        """What the tool agent's text is held to; raises UserError where it cannot be."""
+        return call_schema_of(self.settings.tool_agent, self.loaded.schemas)
 
     @property
     def skipped(self) -> int:
@@ -117,6 +124,7 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
         scripts=scripts,
         backends=_backends(settings),
     )
+    _ = arm.call_schema  # refused before anything runs
     for kind in settings.scripts:
         for task_id in arm.tasks:
             for trial in range(settings.trials):

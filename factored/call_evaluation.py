@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,13 +20,21 @@ from factored.call_set import (
     stratified,
 )
 from factored.calls import CallChecker
+from factored.dry_run import show_tool_agent
 from factored.roles import audit_template
 from factored.scripts import Scripts, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, Paths, Sources, ToolAgentSpec
 from factored.taubench.environment import LoadedDomain
 from factored.taubench.loading import data_folder, load_domain
 from factored.taubench.tasks import Action, Task
-from factored.tool_agents import ModelToolAgentSpec, Oracle, tool_agent_messages
+from factored.tool_agents import (
+    ModelToolAgentSpec,
+    Oracle,
+    call_schema_of,
+    canonical_tool_agent,
+    constraint_in_words,
+    tool_agent_messages,
+)
 from harness.cache import GenerationCache
 from harness.completions import Completion, Request
 from harness.environment import environment
@@ -38,6 +47,7 @@ from harness.models import locate
 from harness.outcomes import Outcome, Plan
 from harness.passes import Row, RunFailedError, check_errors, run_pass
 from harness.settings import parse
+from harness.terminal import console as terminal
 from harness.tracking import TrackerSpec
 
 
@@ -59,6 +69,7 @@ class CallSettings:
     trials: int
     seed: int
     taubench: Sources
+    dry_run: bool
     report: CallsReport
     tracker: TrackerSpec
     paths: Paths
@@ -84,6 +95,11 @@ class CallArm:
         weights = self.backend.weights if self.backend else None
         return fingerprint(self.config, {"calls": digest_of(asked), "weights": weights})
 
+    @cached_property
+    def call_schema(self) -> str | None:
+        """What the tool agent's text is held to; raises UserError where it cannot be."""
+        return call_schema_of(self.settings.tool_agent, self.loaded.schemas)
+
     @property
     def slug(self) -> str:
         """Domain and tool agent, for people."""
@@ -97,13 +113,19 @@ def plan(container: dict[str, Any]) -> Plan:
     settings = parse(CallSettings, container)
     if settings.sample is not None and settings.sample < 1:
         raise UserError(f"sample={settings.sample}: give at least 1, or null for all calls")
-    player = container["tool_agent"]
-    return Plan(container, digest_of([player.get("model"), player.get("engine")]))
+    player, notes = canonical_tool_agent(container["tool_agent"])
+    models = digest_of([player.get("model"), player.get("engine")])
+    return Plan({**container, "tool_agent": player}, models, tuple(notes))
 
 
 def run(planned: Plan) -> Outcome:
     """Asks the tool agent for every call of the sample, or reads a finished run."""
+    console = terminal()
+    for note in planned.notes:
+        console.print(f"note: {note}", highlight=False, markup=False)
     arm = _prepare(parse(CallSettings, planned.config), planned.config)
+    if arm.settings.dry_run:
+        return _dry_run(arm, console)
     root = Path(arm.settings.paths.runs)
     with open_folder(root, arm.slug, arm.fingerprint, arm.config) as folder:
         fresh = not folder.done
@@ -119,6 +141,15 @@ def run(planned: Plan) -> Outcome:
         loads=arm.backend.loads if arm.backend else 0,
         show=lambda: show_calls(metrics, folder.path, Console()),
     )
+
+
+def _dry_run(arm: CallArm, console: Console) -> Outcome:
+    """Shows the first call's prompt, what its reply is held to, and the number of calls."""
+    spec, schemas = arm.settings.tool_agent, arm.loaded.schemas
+    if isinstance(spec, ModelToolAgentSpec):
+        show_tool_agent(console, spec, schemas, arm.calls[0].request)
+    console.print(f"{len(arm.calls)} calls", highlight=False)
+    return Outcome("dry run", name=f"{arm.slug}-{arm.fingerprint[:8]}")
 
 
 def _prepare(settings: CallSettings, config: Mapping[str, Any]) -> CallArm:
@@ -140,7 +171,9 @@ def _prepare(settings: CallSettings, config: Mapping[str, Any]) -> CallArm:
     if not calls:
         raise UserError("no recorded call of these tasks: set taubench.recording, domain.tasks")
     backend = _backend(settings)
-    return CallArm(settings, config, loaded, tasks, scripts, calls, writing, backend)
+    arm = CallArm(settings, config, loaded, tasks, scripts, calls, writing, backend)
+    _ = arm.call_schema  # refused before anything runs
+    return arm
 
 
 def _backend(settings: CallSettings) -> Backend | None:
@@ -171,6 +204,10 @@ def _run(arm: CallArm, folder: RunFolder) -> None:
         cut = sum(reply.status == "truncated" for reply in completions)
     metrics = measure_calls(arm.calls, outcomes, arm.loaded.domain.writes)
     metrics |= {"truncated": cut, "shortened": shortened, "final": _final(arm, outcomes)}
+    if arm.call_schema is not None:
+        assert isinstance(arm.settings.tool_agent, ModelToolAgentSpec)
+        tools = len(arm.loaded.schemas)
+        metrics["constrained"] = constraint_in_words(arm.settings.tool_agent, tools)
     rows = [
         {"place": list(call.place), "tool": call.action.name, **found}
         for call, found in zip(arm.calls, outcomes, strict=True)
@@ -191,7 +228,7 @@ def _completions(arm: CallArm, backend: Backend, folder: RunFolder) -> tuple[lis
         )
         shortened += left_out > 0
         labels = {"id": "/".join(map(str, call.place)), "tool": call.action.name}
-        rows.append(Row(labels, Request(messages, spec.decoding)))
+        rows.append(Row(labels, Request(messages, spec.decoding, schema=arm.call_schema)))
     with GenerationCache(Path(arm.settings.paths.cache) / "generations.sqlite") as cache:
         completions, _ = run_pass(
             "calls", rows, folder, backend, cache, lambda: audit_template(backend)
@@ -234,6 +271,7 @@ def show_calls(metrics: Mapping[str, Any], folder: Path, console: Console) -> No
         f"{metrics['truncated']} replies cut, {metrics['shortened']} contexts shortened",
         f"of {final['dialogues']} recorded successes that need a write: {final['hashes']} final"
         f" states equal, {final['rewards']} rewards kept; {final['no_call']} without any call",
+        *([metrics["constrained"]] if "constrained" in metrics else []),
         f"run: {folder}",
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

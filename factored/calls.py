@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal, NoReturn
 
 from jsonschema import Draft202012Validator
@@ -110,7 +111,11 @@ def read_json_call(text: str) -> Action | Punt:
     if len(stripped) > MAX_CHARACTERS:
         return punt("malformed", f"a call of over {MAX_CHARACTERS} characters")
     try:
-        value = json.loads(fenced["inside"] if fenced else stripped, parse_constant=_no_constant)
+        value = json.loads(
+            fenced["inside"] if fenced else stripped,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
     except (ValueError, RecursionError) as error:
         return punt("malformed", f"the call is not JSON ({error})")
     if not isinstance(value, dict):
@@ -138,6 +143,12 @@ def _call_of(value: Mapping[str, Any]) -> Action | Punt:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    if not isfinite(number := float(digits)):
+        raise ValueError(f"{digits[:40]} is beyond every number")
+    return number
 
 
 def _is_integer(checker: Any, value: Any) -> bool:  # noqa: ARG001

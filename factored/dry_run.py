@@ -1,12 +1,15 @@
 """What a TauBench arm would do, without loading weights: its prompts and its size."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from rich.console import Console
 
 from factored.arm import TauBenchArm
 from factored.requests import render_request
-from factored.taubench.simulator import ModelUserSpec
-from factored.taubench.tasks import Action
-from factored.tool_agents import ModelToolAgentSpec, tool_agent_messages
+from factored.taubench.simulator import PLACEHOLDERS, SimulatedUserSpec, filled
+from factored.taubench.tasks import Action, Task
+from factored.tool_agents import ModelToolAgentSpec, constraint_in_words, tool_agent_messages
 
 
 def dry_run(arm: TauBenchArm, console: Console) -> None:
@@ -16,14 +19,29 @@ def dry_run(arm: TauBenchArm, console: Console) -> None:
     _show(console, "planner", settings.agent.system(arm.loaded.policy, arm.loaded.schemas))
     if isinstance(settings.tool_agent, ModelToolAgentSpec):
         example = render_request(_example(arm))
-        prompt, _ = tool_agent_messages(settings.tool_agent, arm.loaded.schemas, example, [])
-        _show(console, "tool agent", "\n\n".join(message.content for message in prompt))
-    if isinstance(settings.user, ModelUserSpec):
-        task = next(iter(arm.tasks.values()))
-        _show(console, "user", settings.user.instruction.replace("{task}", task.instruction))
+        show_tool_agent(console, settings.tool_agent, arm.loaded.schemas, example)
+    if isinstance(settings.user, SimulatedUserSpec):
+        _show_user(console, settings.user, next(iter(arm.tasks.values())))
     console.rule(style="dim")
     tasks, trials, steps = len(arm.tasks), settings.trials, settings.limits.steps
     _say(console, f"{tasks} tasks x {trials} trials, at most {steps} steps each")
+
+
+def show_tool_agent(
+    console: Console, spec: ModelToolAgentSpec, schemas: Sequence[Mapping[str, Any]], request: str
+) -> None:
+    """Prints the prompt of a request without its dialogue, and what the reply is held to."""
+    prompt, _ = tool_agent_messages(spec, schemas, request, [])
+    _show(console, "tool agent", "\n\n".join(message.content for message in prompt))
+    _say(console, constraint_in_words(spec, len(schemas)))
+
+
+def _show_user(console: Console, spec: SimulatedUserSpec, task: Task) -> None:
+    """The simulator's prompt, and those of its judge; a dialogue has none of the rest yet."""
+    for key in PLACEHOLDERS:
+        if hasattr(spec, key):
+            title = "user" if key == "instruction" else f"user, {key}"
+            _show(console, title, filled(getattr(spec, key), task=task.instruction))
 
 
 def _example(arm: TauBenchArm) -> Action:

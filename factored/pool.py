@@ -15,7 +15,7 @@ from factored.planners import ModelPlanner, Planner, ScriptPlanner, ScriptSpec
 from factored.results import episode_row, key_of
 from factored.roles import Retries, Role, Usage, audit_template
 from factored.taubench.environment import Environment
-from factored.taubench.simulator import HumanUser, ModelUser, ModelUserSpec
+from factored.taubench.simulator import HumanUser, SimulatedUserSpec, simulated
 from factored.taubench.users import RecordedUser, ScriptedUser, User
 from factored.tool_agents import ModelToolAgent, ModelToolAgentSpec, Oracle, ToolAgent
 from harness.folders import RunFolder
@@ -140,7 +140,7 @@ def _tool_agent(stage: Stage, key: Key, usage: Mapping[str, Usage]) -> ToolAgent
     spec = stage.arm.settings.tool_agent
     if isinstance(spec, ModelToolAgentSpec):
         role = _role("tool_agent", stage, key, usage)
-        return ModelToolAgent(spec, role, stage.arm.loaded.schemas)
+        return ModelToolAgent(spec, role, stage.arm.loaded.schemas, stage.arm.call_schema)
     return None if spec is None else Oracle()
 
 
@@ -149,8 +149,8 @@ def _user(stage: Stage, key: Key, usage: Mapping[str, Usage]) -> User:
     if isinstance(spec, ScriptSpec):
         lines = stage.arm.script(spec.kind, key[0], key[1]).user_lines
         return RecordedUser(lines) if spec.kind == "recorded" else ScriptedUser(lines)
-    if isinstance(spec, ModelUserSpec):
-        return ModelUser(_role("user", stage, key, usage), spec.instruction)
+    if isinstance(spec, SimulatedUserSpec):
+        return simulated(_role("user", stage, key, usage), spec)
     return HumanUser()
 
 

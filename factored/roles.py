@@ -17,7 +17,11 @@ from harness.rendering import Renderer, audit
 from harness.seeds import generator
 from harness.shared_backend import SharedBackend
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_MARK = "(?:think|thinking|thought|reasoning)>"
+# A thought that the template has opened in the prompt, or one that is opened in the text.
+_THOUGHT = re.compile(
+    rf"\A(?:(?!<{_MARK}).)*?</{_MARK}|<{_MARK}.*?(?:</{_MARK}|\Z)", re.DOTALL | re.IGNORECASE
+)
 # What engines and servers say of a prompt that is longer than the model reads.
 _TOO_LONG = ("exceeds the context", "context_length_exceeded", "maximum context length")
 
@@ -100,12 +104,12 @@ class Role:
     key: str
     usage: Usage
 
-    def reply(self, messages: Sequence[Message]) -> str:
-        """The model's text, without its thoughts.
+    def reply(self, messages: Sequence[Message], schema: str | None = None) -> str:
+        """The model's text, without its thoughts; held to a JSON schema where one is given.
 
         Raises InfrastructureError after the last attempt, ContextExceededError at once.
         """
-        request = Request(tuple(messages), self.played.decoding, seed=self._seed())
+        request = Request(tuple(messages), self.played.decoding, seed=self._seed(), schema=schema)
         for attempt in range(self.retries.times + 1):
             if attempt:
                 self.usage.retries += 1
@@ -167,5 +171,5 @@ def audit_template(backend: Backend) -> None:
 
 
 def without_thoughts(text: str) -> str:
-    """The text without its <think> blocks, closed or not."""
+    """The text without its <think> blocks, closed or not, opened in it or in the prompt."""
     return _THOUGHT.sub("", text).strip()

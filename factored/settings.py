@@ -10,15 +10,26 @@ from factored.agents import AgentSpec
 from factored.episode import Limits
 from factored.planners import ModelPlannerSpec, ScriptSpec
 from factored.roles import Played
-from factored.taubench.simulator import HumanSpec, ModelUserSpec
-from factored.tool_agents import ModelToolAgentSpec, OracleSpec
+from factored.taubench.simulator import (
+    PLACEHOLDERS,
+    HumanSpec,
+    LlmUserSpec,
+    ReactUserSpec,
+    ReflectionUserSpec,
+    SimulatedUserSpec,
+    VerifyUserSpec,
+)
+from factored.tool_agents import ModelToolAgentSpec, OracleSpec, canonical_tool_agent
 from harness.errors import UserError
 from harness.settings import parse
 from harness.tracking import TrackerSpec
 
 PlannerSpec = Annotated[ModelPlannerSpec | ScriptSpec, Field(discriminator="kind")]
 ToolAgentSpec = Annotated[ModelToolAgentSpec | OracleSpec, Field(discriminator="kind")]
-UserSpec = Annotated[ModelUserSpec | ScriptSpec | HumanSpec, Field(discriminator="kind")]
+UserSpec = Annotated[
+    LlmUserSpec | ReactUserSpec | VerifyUserSpec | ReflectionUserSpec | ScriptSpec | HumanSpec,
+    Field(discriminator="kind"),
+]
 
 
 @dataclass(frozen=True)
@@ -115,21 +126,34 @@ def taubench_settings(container: Mapping[str, Any]) -> TauBenchSettings:
         raise UserError("taubench.recording has no value: name the result file that is replayed")
     if settings.user.kind == "human" and settings.pool.workers > 1:
         raise UserError("user=human: one dialogue at a time: set pool.workers=1")
+    if isinstance(settings.user, SimulatedUserSpec):
+        _check_simulator(settings.user)
     return settings
+
+
+def _check_simulator(user: SimulatedUserSpec) -> None:
+    drafts = getattr(user, "drafts", 1)
+    if drafts < 1:
+        raise UserError(f"user.drafts={drafts}: give at least 1")
+    for key, names in PLACEHOLDERS.items():
+        wording = getattr(user, key, None)
+        lacking = [name for name in names if wording is not None and f"{{{name}}}" not in wording]
+        if lacking:
+            raise UserError(f"user.{key}: has no {{{lacking[0]}}}: the model would not see it")
 
 
 def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The one spelling of a config in which equal arms are equal, and what was left out, in words.
 
-    Only the factored agent has a tool agent; ids of tasks are sorted, each once.
+    Only the factored agent has a tool agent, which writes freely unless it says otherwise; ids of
+    tasks are sorted, each once.
     """
     domain = dict(container["domain"])
     for key in ("tasks", "exclude", "faulty"):
         if isinstance(domain.get(key), list):
             domain[key] = sorted(set(domain[key]))
-    notes = []
-    tool_agent = container["tool_agent"]
+    tool_agent, notes = canonical_tool_agent(container["tool_agent"])
     if container["agent"]["kind"] != "factored" and tool_agent is not None:
-        notes.append(f"agent {container['agent']['name']} writes its own calls: no tool agent")
+        notes = [f"agent {container['agent']['name']} writes its own calls: no tool agent"]
         tool_agent = None
     return {**container, "domain": domain, "tool_agent": tool_agent}, notes

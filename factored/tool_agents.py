@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from factored.call_schema import Constrained, call_schema
 from factored.calls import Punt, punt, write_json_call
 from factored.requests import RequestError, parse_request
 from factored.roles import ContextExceededError, Played, Role
 from harness.completions import Message
+from harness.engines.base import HoldsToSchemas
 
 Line = tuple[str, str]  # who said it, and what: a dialogue as the tool agent reads it
 
@@ -44,6 +46,7 @@ class ModelToolAgentSpec(Played):
     ``context`` is what it reads before the request: nothing, the ``last`` messages, or all of
     them; the oldest are left out beyond ``max_characters``. Without ``sees_schemas`` the tools
     have to be in its weights. ``instruction`` holds {tools}, ``tools_as`` says what stands there.
+    ``constrained`` is what its text is held to while it is written.
     """
 
     name: str
@@ -57,6 +60,7 @@ class ModelToolAgentSpec(Played):
     instruction_without_schemas: str
     examples: tuple[Example, ...]
     request: str
+    constrained: Constrained = "none"
 
 
 class Oracle:
@@ -77,15 +81,51 @@ class ModelToolAgent:
     spec: ModelToolAgentSpec
     role: Role
     schemas: Sequence[Mapping[str, Any]]
+    call_schema: str | None
 
     def write(self, request: str, dialogue: Sequence[Line]) -> str | Punt:
         """The model's text as it is."""
         messages, left_out = tool_agent_messages(self.spec, self.schemas, request, dialogue)
         self.role.usage.shortened += left_out > 0
         try:
-            return self.role.reply(messages)
+            return self.role.reply(messages, self.call_schema)
         except ContextExceededError as error:
             return punt("malformed", f"the tool agent could not read the request ({error})")
+
+
+def call_schema_of(spec: object, schemas: Sequence[Mapping[str, Any]]) -> str | None:
+    """The schema that a tool agent's text is held to; None for one that writes freely.
+
+    Raises UserError where a tool's schema cannot be obeyed.
+    """
+    return call_schema(schemas, spec.constrained) if isinstance(spec, ModelToolAgentSpec) else None
+
+
+def canonical_tool_agent(tool_agent: Any) -> tuple[Any, list[str]]:
+    """A tool agent's config in its one spelling, and what a reader should know of it.
+
+    ``constrained: none`` is left out: runs from before there was that key stay the same runs.
+    """
+    if not isinstance(tool_agent, Mapping) or "constrained" not in tool_agent:
+        return tool_agent, []
+    if tool_agent["constrained"] == "none":
+        return {key: value for key, value in tool_agent.items() if key != "constrained"}, []
+    model = tool_agent.get("model")
+    thinking = isinstance(model, Mapping) and model.get("thinking")
+    note = "tool_agent.constrained: the model's first words are the call, so it does not think"
+    return tool_agent, [note] if thinking else []
+
+
+def constraint_in_words(spec: ModelToolAgentSpec, tools: int) -> str:
+    """What the tool agent's text is held to, and by whom."""
+    if spec.constrained == "none":
+        return "tool_agent.constrained=none: the tool agent writes freely"
+    to = {"json": "the form of a call", "schemas": f"the schemas of {tools} tools"}
+    if isinstance(spec.engine, HoldsToSchemas):
+        by = f"by token masks of {spec.engine.grammar_version()}"
+    else:
+        by = f"as far as engine {spec.engine.name} obeys the schema that goes with each request"
+    return f"tool_agent.constrained={spec.constrained}: held to {to[spec.constrained]} {by}"
 
 
 def tool_agent_messages(
