@@ -7,6 +7,7 @@ once, so that what is left is the harness: rendering, cache, folders, scoring, r
 """
 
 import argparse
+import json
 import resource
 import statistics
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from harness.completions import Decoding, Message, Request
@@ -24,6 +26,16 @@ from memtoc.sources.schemas import call_for
 
 ROOT = Path(__file__).parent.parent
 CONDITIONS = 6
+LONG_ANSWER = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "kind": {"enum": ["odd", "even"]},
+            "text": {"type": "string", "minLength": 500},
+        },
+        "required": ["kind", "text"],
+    }
+)
 PROMPTS = [f"Write one sentence about the number {number}." for number in range(16)]
 
 
@@ -79,6 +91,13 @@ def batching(repeats: int) -> None:
     together = median(lambda: run(engine, [requests]), repeats)
     alone = median(lambda: run(engine, [[request] for request in requests]), repeats)
     print(f"hf engine, {len(requests)} prompts: batched is {alone / together:.1f} x one by one")
+    masked = [replace(request, schema=LONG_ANSWER) for request in requests]
+    for rows in (len(requests), 1):
+        spent = [per_token(engine, batch, rows, repeats) for batch in (masked, requests)]
+        ratio = spent[0] / spent[1]
+        print(
+            f"hf engine, {rows} rows a batch: a token held to a schema is {ratio:.2f} x a free one"
+        )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     print(f"peak memory of this process: {peak:.2f} GiB")
 
@@ -90,10 +109,16 @@ def run(engine: HfEngine, batches: list[list[Request]]) -> None:
             pass
 
 
+def per_token(engine: HfEngine, requests: list[Request], rows: int, repeats: int) -> float:
+    """Median seconds of a token, prompts included, with so many rows a batch."""
+    batches = [requests[at : at + rows] for at in range(0, len(requests), rows)]
+    groups = [group for batch in batches for group in engine.run(batch, range(rows))]
+    tokens = sum(reply.completion_tokens for group in groups for reply in group.values())
+    return median(lambda: run(engine, batches), repeats) / tokens
+
+
 def invented(number: int, folder: Path) -> Path:
     """A benchmark of made-up questions, as many as asked for."""
-    import json
-
     path = folder / "questions.jsonl"
     with path.open("w", encoding="utf-8") as file:
         for at in range(number):

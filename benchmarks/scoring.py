@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python benchmarks/scoring.py [FILE]
 
-A row is what evaluation does for one answer: extraction from the raw reply, both matchers (memory
-and final answer) and the acknowledgment. FILE, if given, holds real rows (the shape that
+A row is what evaluation does for one answer: extraction from the raw reply, both matchers and the
+acknowledgment; a memory is scored once a question. FILE, if given, holds real rows (the shape that
 ``python -m memtoc.scoring`` reads), which are scored once, every text for the first time. The
 other rows are invented: question, gold and memory are shared by the conditions of a question, as
 in a real run, replies are not, so that the caches inside the scorer help no more than they do
@@ -13,7 +13,8 @@ there.
 import argparse
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 from memtoc.scoring import MATCHERS, acknowledges, decide, extract, score_memory
@@ -41,16 +42,21 @@ PHRASES = (
 )  # fmt: skip
 
 
-def score(reply: str, question: str, gold: str, near: str | None, memory_span: str) -> None:
-    """Everything that evaluation asks for one reply, under both matchers."""
-    span = extract(reply).text
-    for matcher in MATCHERS:
-        memory = score_memory(matcher, memory_span, question, gold)
-        decide(matcher, span, question, gold, memory, near)
-    acknowledges(reply, memory_span, near)
+Row = tuple[str, str, str, str | None, str]  # reply, question, gold, near, memory's span
 
 
-def rows(number: int) -> Iterator[tuple[str, str, str, str, str]]:
+def score(rows: Iterable[Row]) -> None:
+    """Everything that evaluation asks for these replies; a question's rows follow each other."""
+    for (question, gold, known), group in groupby(rows, key=lambda row: (row[1], row[2], row[4])):
+        memories = {matcher: score_memory(matcher, known, question, gold) for matcher in MATCHERS}
+        for reply, _, _, near, _ in group:
+            span = extract(reply).text
+            for matcher, memory in memories.items():
+                decide(matcher, span, question, gold, memory, near)
+            acknowledges(reply, known, near)
+
+
+def invented_rows(number: int) -> Iterator[Row]:
     """``number`` rows, CONDITIONS replies a question, names that occur once."""
     for i in range(number):
         question_number = i // CONDITIONS
@@ -69,12 +75,11 @@ def rows(number: int) -> Iterator[tuple[str, str, str, str, str]]:
 
 def rows_a_minute(number: int, repeats: int) -> float:
     """Median over ``repeats`` runs, each on rows that were not seen before."""
-    prepared = list(rows(number * repeats))
+    prepared = list(invented_rows(number * repeats))
     rates = []
     for start in range(0, number * repeats, number):
         began = time.process_time()
-        for row in prepared[start : start + number]:
-            score(*row)
+        score(prepared[start : start + number])
         rates.append(60 * number / (time.process_time() - began))
     return statistics.median(rates)
 
@@ -92,8 +97,7 @@ def real_rows_a_minute(path: Path) -> float:
         for row in load(path)
     ]
     began = time.process_time()
-    for row in prepared:
-        score(*row)
+    score(prepared)
     return 60 * len(prepared) / (time.process_time() - began)
 
 
@@ -103,7 +107,7 @@ def runaway_ms(phrase: str) -> float:
     for i in range(3):
         reply = (phrase * RUNAWAY)[: RUNAWAY - 1] + str(i)
         began = time.process_time()
-        score(reply, "Who is the father of Ada?", "Lord Byron", "Isaac Newton", "Lord Byron")
+        score([(reply, "Who is the father of Ada?", "Lord Byron", "Isaac Newton", "Lord Byron")])
         times.append(1000 * (time.process_time() - began))
     return min(times)
 
