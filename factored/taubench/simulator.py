@@ -1,23 +1,71 @@
-"""User simulators that answer: a model, or a person at the keyboard."""
+"""User simulators that answer: a model, or a person at the keyboard.
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+    llm         one call a turn
+    react       the model thinks aloud first; the agent reads the response alone
+    verify      the model judges each draft; the first that passes is said
+    reflection  as verify, and what it finds wrong with a draft is before it when it writes the next
+
+The judge is the user's own model with its own decoding, as in tau-bench; all calls are counted.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from factored.roles import Played, Role, without_thoughts
 from factored.taubench.users import STOP
 from harness.completions import Message
 
 GREETING = "Hi! How can I help you today?"
+_LABEL = re.compile(
+    r"(?:^[*_#\s]*(?P<thought>Thoughts?)|^[*_#\s]*Response|[*_#\s]*\bUser Response)[*_\s]*:[*_\s]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_VERDICT = re.compile(r"\b(true|false)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class ModelUserSpec(Played):
+class SimulatedUserSpec(Played):
     """``instruction`` is the simulator's prompt, {task} stands for what the user wants."""
 
     name: str
-    kind: Literal["llm"]
     instruction: str
+
+
+@dataclass(frozen=True)
+class LlmUserSpec(SimulatedUserSpec):
+    """What the model writes is said."""
+
+    kind: Literal["llm"]
+
+
+@dataclass(frozen=True)
+class ReactUserSpec(SimulatedUserSpec):
+    """A text without a response is drawn again, until there are ``drafts``."""
+
+    kind: Literal["react"]
+    drafts: int
+
+
+@dataclass(frozen=True)
+class VerifyUserSpec(SimulatedUserSpec):
+    """At most ``drafts``; ``judge`` holds {task}, {transcript} and {draft}."""
+
+    kind: Literal["verify"]
+    drafts: int
+    judge: str
+
+
+@dataclass(frozen=True)
+class ReflectionUserSpec(SimulatedUserSpec):
+    """``reflect`` holds what ``judge`` holds; ``again`` asks for the next draft: {reflection}."""
+
+    kind: Literal["reflection"]
+    drafts: int
+    judge: str
+    reflect: str
+    again: str
 
 
 @dataclass(frozen=True)
@@ -28,36 +76,178 @@ class HumanSpec:
     kind: Literal["human"]
 
 
-@dataclass
+# What a wording cannot do without.
+PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
+    "instruction": ("task",),
+    "judge": ("transcript", "draft"),
+    "reflect": ("transcript", "draft"),
+    "again": ("reflection",),
+}
+
+
+class Draft(NamedTuple):
+    """What the model wrote, as its history keeps it, and the line of it that is said."""
+
+    text: str
+    line: str
+
+
 class ModelUser:
     """A model that plays the user; it sees itself as the assistant, the agent as the user.
 
     A reasoning model's thoughts are taken out before a line is said: a STOP in them is not meant.
+    No model is called before a dialogue begins, and what is said is what the history keeps.
     """
 
-    role: Role
-    instruction: str
-    _said: list[Message] = field(default_factory=list)
+    def __init__(self, role: Role, spec: SimulatedUserSpec) -> None:
+        self.role = role
+        self._instruction = spec.instruction
+        self._task = ""
+        self._said: list[Message] = []
 
     @property
     def cost(self) -> float:
-        """US dollars since the dialogue began."""
+        """US dollars since the dialogue began, for all calls of the model."""
         return self.role.usage.cost
 
     def reset(self, instruction: str) -> str:
         """The opening line, in answer to the agent's greeting."""
-        prompt = self.instruction.replace("{task}", instruction).strip()
+        self._task = instruction
+        prompt = filled(self._instruction, task=instruction).strip()
         self._said = [Message("system", prompt)]
         return self.step(GREETING)
 
     def step(self, content: str) -> str:
         """The next line; an empty one is an error, since no user says nothing."""
         self._said.append(Message("user", content))
-        line = without_thoughts(self.role.reply(self._said))
-        if not line:
+        draft = self._choose()
+        if not draft.line:
             raise ValueError("the simulator gave an empty line")
-        self._said.append(Message("assistant", line))
-        return line
+        self._said.append(Message("assistant", draft.text))
+        return draft.line
+
+    def _choose(self) -> Draft:
+        """The draft that is said."""
+        return self._draft()
+
+    def _draft(self, *more: Message) -> Draft:
+        text = self._ask(*self._said, *more)
+        return Draft(text, text)
+
+    def _ask(self, *messages: Message) -> str:
+        return without_thoughts(self.role.reply(messages))
+
+
+class ReactUser(ModelUser):
+    """Thinks in a ``Thought:``, speaks in a ``User Response:``; see ``response``.
+
+    The history keeps the thoughts up to the response that was said, and nothing after it.
+    """
+
+    def __init__(self, role: Role, spec: ReactUserSpec) -> None:
+        super().__init__(role, spec)
+        self._drafts = spec.drafts
+
+    def _choose(self) -> Draft:
+        draft = Draft("", "")
+        for _ in range(self._drafts):
+            draft = response(self._ask(*self._said))
+            if draft.line:
+                break
+        return draft
+
+
+def response(text: str) -> Draft:
+    """The first response of a text in the form of ReAct, never a thought of it.
+
+    STOP anywhere is exactly STOP. A text without labels is a response as a whole; one with
+    thoughts alone has none. What a model goes on to write after its response is left out.
+    """
+    if STOP in text:
+        return Draft(text, STOP)
+    labels = list(_LABEL.finditer(text))
+    if not labels:
+        return Draft(text, text)
+    ends = [label.start() for label in labels[1:]] + [len(text)]
+    for label, end in zip(labels, ends, strict=True):
+        if label["thought"] is None and text[label.end() : end].strip():
+            return Draft(text[:end].strip(), text[label.end() : end].strip())
+    return Draft("", "")
+
+
+class VerifyUser(ModelUser):
+    """Says the first draft that its judge accepts, or else the last."""
+
+    def __init__(self, role: Role, spec: VerifyUserSpec | ReflectionUserSpec) -> None:
+        super().__init__(role, spec)
+        self._drafts = spec.drafts
+        self._judge = spec.judge
+
+    def _choose(self) -> Draft:
+        draft = self._draft()
+        for _ in range(self._drafts - 1):
+            if self._accepts(draft):
+                return draft
+            draft = self._draft()
+        return draft
+
+    def _draft(self, *more: Message) -> Draft:
+        """A draft that holds STOP is exactly STOP."""
+        text = self._ask(*self._said, *more)
+        return Draft(STOP, STOP) if STOP in text else Draft(text, text)
+
+    def _accepts(self, draft: Draft) -> bool:
+        """Does the judge say true? The last of the words true and false stands."""
+        if not draft.line:
+            return False
+        verdicts = _VERDICT.findall(self._ask(self._about(self._judge, draft)))
+        return bool(verdicts) and verdicts[-1].lower() == "true"
+
+    def _about(self, wording: str, draft: Draft) -> Message:
+        who = {"assistant": "Customer", "user": "Agent"}
+        lines = [f"{who[said.role]}: {said.content}" for said in self._said if said.role in who]
+        text = filled(wording, task=self._task, transcript="\n".join(lines), draft=draft.line)
+        return Message("user", text)
+
+
+class ReflectionUser(VerifyUser):
+    """Says the first draft that its judge accepts, or else the first of all."""
+
+    def __init__(self, role: Role, spec: ReflectionUserSpec) -> None:
+        super().__init__(role, spec)
+        self._reflect, self._again = spec.reflect, spec.again
+
+    def _choose(self) -> Draft:
+        drafts = [self._draft()]
+        while not self._accepts(drafts[-1]):
+            if len(drafts) == self._drafts:
+                return next((draft for draft in drafts if draft.line), drafts[0])
+            drafts.append(self._improved(drafts[-1]))
+        return drafts[-1]
+
+    def _improved(self, draft: Draft) -> Draft:
+        if not draft.line:
+            return self._draft()
+        reflection = self._ask(self._about(self._reflect, draft))
+        again = filled(self._again, reflection=reflection)
+        return self._draft(Message("assistant", draft.text), Message("user", again))
+
+
+def filled(wording: str, **values: str) -> str:
+    """The wording with its {placeholders} filled in; those inside of a value stay as they are."""
+    names = "|".join(values)
+    return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], wording)
+
+
+def simulated(role: Role, spec: SimulatedUserSpec) -> ModelUser:
+    """The simulator of a spec."""
+    if isinstance(spec, ReactUserSpec):
+        return ReactUser(role, spec)
+    if isinstance(spec, VerifyUserSpec):
+        return VerifyUser(role, spec)
+    if isinstance(spec, ReflectionUserSpec):
+        return ReflectionUser(role, spec)
+    return ModelUser(role, spec)
 
 
 class HumanUser:
