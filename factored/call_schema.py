@@ -21,6 +21,7 @@ MAX_TOOL_DEPTH = 64  # levels of a tool's schema: far above any real one
 FREE_LEVELS = 8  # of values about which a schema says nothing
 # Beyond these JSON numbers lose digits (RFC 8259, section 6), or even are no finite ones: 1e999.
 LARGEST = 2**53 - 1
+_VALUE = "#/$defs/value"
 _NUMBER = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
 _MAPS = ("properties", "patternProperties", "$defs", "definitions")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -39,17 +40,20 @@ def call_schema(schemas: Sequence[Mapping[str, Any]], constrained: Constrained) 
         return None
     if constrained == "json":
         call = _call({"type": "string"}, _free_fields({"type": "object"}))
-        return _text({**call, "$defs": _free_values()})
+        return _text(call)
     tools = {schema["function"]["name"]: schema["function"]["parameters"] for schema in schemas}
     calls: list[dict[str, Any]] = []
     for name, parameters in tools.items():
         _check(name, parameters)
         calls.append(_tool_call(name, parameters, f"#/anyOf/{len(calls)}/properties/arguments"))
-    return _text({"anyOf": calls, "$defs": _free_values()})
+    return _text({"anyOf": calls})
 
 
 def _text(schema: Mapping[str, Any]) -> str:
-    return json.dumps(schema, ensure_ascii=False)
+    text = json.dumps(schema, ensure_ascii=False)
+    if _VALUE not in text:
+        return text
+    return json.dumps({**schema, "$defs": _free_values()}, ensure_ascii=False)
 
 
 def _call(name: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,8 +99,7 @@ def _culprit(name: str, parameters: Mapping[str, Any], reason: str) -> str:
 
 
 def _refusal(name: str, parameters: Mapping[str, Any]) -> str | None:
-    alone = _tool_call(name, parameters, "#/properties/arguments")
-    return refusal(_text({**alone, "$defs": _free_values()}))
+    return refusal(_text(_tool_call(name, parameters, "#/properties/arguments")))
 
 
 def _free_values() -> dict[str, Any]:
@@ -163,7 +166,7 @@ def _types(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def _value(levels: int) -> dict[str, Any]:
-    return {"$ref": f"#/$defs/value{levels}"}
+    return {"$ref": f"{_VALUE}{levels}"}
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:

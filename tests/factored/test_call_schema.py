@@ -315,7 +315,7 @@ def test_a_schema_without_a_bottom_is_an_error():
     deep: dict[str, Any] = {"type": "integer"}
     for _ in range(5000):
         deep = {"type": "array", "items": deep}
-    with pytest.raises(UserError, match="'t'.*levels"):
+    with pytest.raises(UserError, match=r"'t'.*levels"):
         call_schema(one_field(deep), "schemas")
 
 
@@ -393,3 +393,23 @@ def test_the_tool_agent_asks_for_the_schema_and_others_for_none(outside, monkeyp
     asked.clear()
     call_evaluation.run(call_evaluation.plan(calls))
     assert set(asked) == {arm.call_schema}
+
+
+@pytest.mark.slow
+def test_a_real_model_at_a_high_temperature_writes_calls_that_are_run(bikes, smollm2):
+    from harness.completions import Decoding, Message, Request
+    from harness.engines.hf import HfSpec
+    from harness.models import Checkpoint, ModelSpec
+
+    model = ModelSpec("smollm2", "chat", "keep", thinking=False, path=str(smollm2))
+    engine = HfSpec("hf", "hf", "float32", 4096, "cpu").open(model, Checkpoint(smollm2, "d", None))
+    schema, hot = held(bikes.schemas), Decoding("hot", 1.5, 96)
+    asked = (Message("user", "Find the member with the e-mail address zoe@example.com."),)
+    requests = [Request(asked, hot, seed=seed, schema=schema) for seed in range(12)]
+    found = [reply for group in engine.run(requests, range(12)) for reply in group.values()]
+    whole = [reply for reply in found if reply.status == "ok"]
+    assert len(whole) > 3
+    checker = CallChecker(bikes.schemas)
+    assert all(isinstance(checker.read(reply.text), Action) for reply in whole)
+    cut = [reply for reply in found if reply.status != "ok"]
+    assert all((c.status, c.completion_tokens) == ("truncated", 96) for c in cut)
