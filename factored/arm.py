@@ -6,16 +6,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from factored.agents import NativeApiForm
 from factored.scripts import Script, Scripts, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, TauBenchSettings
 from factored.taubench.environment import LoadedDomain, score
 from factored.taubench.loading import data_folder, load_domain
 from factored.taubench.tasks import Task
 from factored.tool_agents import call_schema_of
+from harness.engines.base import SendsTools
 from harness.environment import environment
 from harness.errors import UserError, one_of
 from harness.fingerprint import fingerprint
-from harness.generation import Backend
+from harness.generation import NO_TOOLS, Backend
 from harness.hashing import digest_of, digest_of_file
 from harness.models import locate
 
@@ -69,6 +71,12 @@ class TauBenchArm:
     def call_schema(self) -> str | None:
         """What the tool agent's text is held to; raises UserError where it cannot be."""
         return call_schema_of(self.settings.tool_agent, self.loaded.schemas)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The schemas that go beside the planner's messages: none where they are in its prompt."""
+        agent = self.settings.agent
+        return agent.tools(self.loaded.schemas) if isinstance(agent, NativeApiForm) else ()
 
     @property
     def skipped(self) -> int:
@@ -125,6 +133,9 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
         backends=_backends(settings),
     )
     _ = arm.call_schema  # refused before anything runs
+    planner = settings.played.get("planner")
+    if arm.tools and planner and not isinstance(planner.engine, SendsTools):
+        raise UserError(NO_TOOLS.format(engine=planner.engine.name))
     for kind in settings.scripts:
         for task_id in arm.tasks:
             for trial in range(settings.trials):

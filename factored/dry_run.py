@@ -17,6 +17,8 @@ def dry_run(arm: TauBenchArm, console: Console) -> None:
     settings = arm.settings
     _say(console, f"arm {arm.name}")
     _show(console, "planner", settings.agent.system(arm.loaded.policy, arm.loaded.schemas))
+    if arm.tools:
+        _show(console, "tools, beside the planner's messages", "\n".join(arm.tools))
     if isinstance(settings.tool_agent, ModelToolAgentSpec):
         example = render_request(_example(arm))
         show_tool_agent(console, settings.tool_agent, arm.loaded.schemas, example)

@@ -12,11 +12,11 @@ dialogue -> planner -> message to the user -----------------------> user --+
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
 from typing import Any, Literal, TypeVar
 
-from factored.agents import Ask, Form, Reading, Say, WrittenCall
+from factored.agents import Ask, Form, Reading, Say, WrittenCall, read_calls
 from factored.calls import CallChecker, Punt, read_json_call
 from factored.planners import Decision, Planner, ScriptOverError
 from factored.roles import ContextExceededError, InfrastructureError, InterruptedEpisodeError
@@ -24,7 +24,9 @@ from factored.taubench.environment import Environment, Reward, Step, score
 from factored.taubench.tasks import RESPOND, Action, Task
 from factored.taubench.tools import EpisodeCrashError
 from factored.tool_agents import Line, ToolAgent
-from harness.completions import Message
+from harness.completions import Message, ToolCall
+from harness.errors import UserError
+from harness.tool_calls import can_be_told
 
 Ended = Literal[
     "user_stop",  # the user is done
@@ -61,7 +63,8 @@ class Turn:
     """One decision of the planner and what became of it.
 
     ``request`` and ``call`` are texts on the way to an action; without ``action`` the turn is a
-    punt. ``source`` of the observation: ``user``, a tool's name, or ``punt``.
+    punt. ``source`` of the observation: ``user``, a tool's name, or ``punt``. ``calls`` are all
+    that stood beside the text, the first of which counts.
     """
 
     text: str
@@ -72,6 +75,7 @@ class Turn:
     intended: Action | None = None
     observation: str = ""
     source: str = ""
+    calls: tuple[ToolCall, ...] = ()
 
     def as_row(self) -> dict[str, Any]:
         """The turn as it stands in files."""
@@ -84,6 +88,7 @@ class Turn:
             "intended": self.intended.as_row() if self.intended else None,
             "observation": self.observation,
             "source": self.source,
+            **({"calls": [asdict(call) for call in self.calls]} if self.calls else {}),
         }
 
 
@@ -161,8 +166,7 @@ def _converse(
         turn = _act(episode, environment, agent, decision, limits.upstream_strict)
         episode.turns.append(turn)
         episode.steps += turn.punt is None or limits.punt_costs_step
-        messages.append(Message("assistant", turn.text))
-        messages.append(Message("user", shown(agent.form, turn)))
+        messages += told(agent.form, turn)
 
 
 def _limit(episode: Episode, limits: Limits, deadline: float) -> Ended | None:
@@ -171,6 +175,20 @@ def _limit(episode: Episode, limits: Limits, deadline: float) -> Ended | None:
     if len(episode.turns) >= limits.planner_calls:
         return "max_punts"
     return "timeout" if monotonic() > deadline else None
+
+
+def told(form: Form, turn: Turn) -> tuple[Message, Message]:
+    """A turn as the planner reads it: what it wrote, and what came of it.
+
+    A call that no server takes back as one is told in words.
+    """
+    if not turn.calls:
+        return Message("assistant", turn.text), Message("user", shown(form, turn))
+    call = turn.calls[0]
+    if can_be_told(call):
+        return Message("assistant", turn.text, call), Message("tool", turn.observation)
+    words = f"{turn.text}\n{call.name}({call.arguments})".strip()
+    return Message("assistant", words), Message("user", shown(form, turn))
 
 
 def shown(form: Form, turn: Turn) -> str:
@@ -184,13 +202,14 @@ def _act(
     episode: Episode, environment: Environment, agent: Agent, decision: Decision, strict: bool
 ) -> Turn:
     """Turn the planner's text into an action and run it, or punt."""
-    reading = agent.form.read(decision.text)
+    calls = decision.calls
+    reading = read_calls(calls) if calls else agent.form.read(decision.text)
     request = reading.request if isinstance(reading, Ask) else None
     if isinstance(reading, Ask):
         reading = _written(agent, reading.request, dialogue_lines(episode))
     call = reading.text if isinstance(reading, WrittenCall) else None
     outcome = _outcome(agent, reading, strict)
-    turn = Turn(decision.text, request, call, intended=decision.intended)
+    turn = Turn(decision.text, request, call, intended=decision.intended, calls=calls)
     if isinstance(outcome, Action):
         return _step(episode, environment, turn, outcome, strict)
     if strict:
@@ -243,10 +262,13 @@ def _try_step(environment: Environment, action: Action) -> tuple[Step | None, st
 
 
 def _of_user(ask: Callable[[], Given]) -> Given:
-    """What the user simulator gives; any failure of it is infrastructure trouble."""
+    """What the user simulator gives; any failure of it is infrastructure trouble.
+
+    A setting that no episode can do with stays a UserError.
+    """
     try:
         return ask()
-    except (EpisodeCrashError, InfrastructureError, InterruptedEpisodeError):
+    except (EpisodeCrashError, InfrastructureError, InterruptedEpisodeError, UserError):
         raise
     except Exception as error:
         raise InfrastructureError(f"user: {type(error).__name__}: {error}") from error

@@ -7,7 +7,8 @@ from typing import Literal, Protocol
 from factored.agents import Form
 from factored.roles import Played, Role
 from factored.taubench.tasks import Action
-from harness.completions import Message
+from harness.completions import Message, ToolCall
+from harness.tool_calls import calls_in
 
 
 class ScriptOverError(Exception):
@@ -16,10 +17,14 @@ class ScriptOverError(Exception):
 
 @dataclass(frozen=True)
 class Decision:
-    """A planner's text; ``intended`` is the action it stands for, where that is known."""
+    """A planner's text; ``intended`` is the action it stands for, where that is known.
+
+    ``calls`` are those beside the text, of a planner that is offered tools.
+    """
 
     text: str
     intended: Action | None = None
+    calls: tuple[ToolCall, ...] = ()
 
 
 class Planner(Protocol):
@@ -52,13 +57,17 @@ class ScriptSpec:
 
 @dataclass(frozen=True)
 class ModelPlanner:
-    """Asks the model."""
+    """Asks the model, which is offered ``tools`` where the agent kind sends them."""
 
     role: Role
+    tools: tuple[str, ...] = ()
 
     def decide(self, messages: Sequence[Message]) -> Decision:
-        """The model's text."""
-        return Decision(self.role.reply(messages))
+        """The model's text, and its calls where it is offered tools."""
+        text, calls = self.role.answer(messages, tools=self.tools)
+        if self.tools and not calls:
+            text, calls = calls_in(text)
+        return Decision(text, calls=calls)
 
 
 class ScriptPlanner:

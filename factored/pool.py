@@ -35,6 +35,12 @@ class Stage:
     system: str
     stopping: threading.Event
 
+    def stop(self) -> None:
+        """Ends the dialogues at their next turn, and what servers are being asked at once."""
+        self.stopping.set()
+        for backend in self.shared.values():
+            backend.stop()
+
 
 def run_episodes(arm: TauBenchArm, folder: RunFolder) -> list[dict[str, Any]]:
     """All rows of the arm in canonical order; those that lie in the folder are not run again.
@@ -44,8 +50,8 @@ def run_episodes(arm: TauBenchArm, folder: RunFolder) -> list[dict[str, Any]]:
     done = finished(folder)
     todo = [key for key in keys(arm) if key not in done]
     if todo:
-        for backend in arm.backends.values():
-            audit_template(backend)
+        for role, backend in arm.backends.items():
+            audit_template(backend, tools=role == "planner" and bool(arm.tools))
     keeping = threading.Lock()
     with PassProgress("episodes", len(keys(arm))) as progress, _stage(arm) as stage:
         progress.cached_rows(len(keys(arm)) - len(todo))
@@ -57,7 +63,7 @@ def run_episodes(arm: TauBenchArm, folder: RunFolder) -> list[dict[str, Any]]:
                 done[key] = row
                 progress.generated(1, row["ended"] in INVALID, _tokens(row))
 
-        _run_all(play_and_keep, todo, arm.settings.pool.workers, stage.stopping)
+        _run_all(play_and_keep, todo, arm.settings.pool.workers, stage.stop)
     rows = [done[key] for key in keys(arm)]
     folder.write_generations(rows)
     return rows
@@ -96,7 +102,7 @@ def _stage(arm: TauBenchArm) -> Iterator[Stage]:
 
 
 def _run_all(
-    work: Callable[[Key], None], todo: Sequence[Key], workers: int, stopping: threading.Event
+    work: Callable[[Key], None], todo: Sequence[Key], workers: int, stop: Callable[[], None]
 ) -> None:
     """Works through the keys. What is raised here or by one of them stops the others."""
     with ThreadPoolExecutor(workers) as pool:
@@ -105,7 +111,7 @@ def _run_all(
             for future in as_completed(waiting):
                 future.result()
         except BaseException:
-            stopping.set()
+            stop()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
@@ -133,7 +139,7 @@ def _planner(stage: Stage, key: Key, usage: Mapping[str, Usage]) -> Planner:
     if isinstance(spec, ScriptSpec):
         script = stage.arm.script(spec.kind, key[0], key[1])
         return ScriptPlanner(stage.arm.settings.agent, script.actions)
-    return ModelPlanner(_role("planner", stage, key, usage))
+    return ModelPlanner(_role("planner", stage, key, usage), stage.arm.tools)
 
 
 def _tool_agent(stage: Stage, key: Key, usage: Mapping[str, Usage]) -> ToolAgent | None:

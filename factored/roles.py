@@ -6,14 +6,15 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
-from harness.completions import Completion, Decoding, Message, Request, failed
+from harness.completions import Completion, Decoding, Message, Request, ToolCall, failed
 from harness.engines import EngineSpec
+from harness.engines.base import AsksServer
 from harness.errors import UserError
 from harness.generation import Backend
 from harness.models import ModelSpec
-from harness.rendering import Renderer, audit
+from harness.rendering import Renderer, audit, audit_tools
 from harness.seeds import generator
 from harness.shared_backend import SharedBackend
 
@@ -22,8 +23,6 @@ _MARK = "(?:think|thinking|thought|reasoning)>"
 _THOUGHT = re.compile(
     rf"\A(?:(?!<{_MARK}).)*?</{_MARK}|<{_MARK}.*?(?:</{_MARK}|\Z)", re.DOTALL | re.IGNORECASE
 )
-# What engines and servers say of a prompt that is longer than the model reads.
-_TOO_LONG = ("exceeds the context", "context_length_exceeded", "maximum context length")
 
 
 class InfrastructureError(Exception):
@@ -54,6 +53,13 @@ class Played:
     engine: EngineSpec
     decoding: Decoding
     price: Price
+
+
+class Reply(NamedTuple):
+    """A model's text, without its thoughts, and the tools that it calls."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass
@@ -105,20 +111,36 @@ class Role:
     usage: Usage
 
     def reply(self, messages: Sequence[Message], schema: str | None = None) -> str:
-        """The model's text, without its thoughts; held to a JSON schema where one is given.
+        """The model's text, without its thoughts; held to a JSON schema where one is given."""
+        return self.answer(messages, schema=schema).text
 
-        Raises InfrastructureError after the last attempt, ContextExceededError at once.
+    def answer(
+        self, messages: Sequence[Message], schema: str | None = None, tools: Sequence[str] = ()
+    ) -> Reply:
+        """The model's text, and its calls of the ``tools`` that it is offered.
+
+        Raises InfrastructureError after the last attempt, ContextExceededError at once. An engine
+        that asks a server has made its own attempts.
         """
-        request = Request(tuple(messages), self.played.decoding, seed=self._seed(), schema=schema)
-        for attempt in range(self.retries.times + 1):
+        request = Request(
+            tuple(messages),
+            self.played.decoding,
+            seed=self._seed(),
+            schema=schema,
+            tools=tuple(tools),
+        )
+        times = 0 if isinstance(self.played.engine, AsksServer) else self.retries.times
+        for attempt in range(times + 1):
             if attempt:
                 self.usage.retries += 1
                 self.retries.wait(attempt)
             completion = self._complete(request)
             if completion.finish != "error":
-                return self._text(completion)
-            if any(phrase in (completion.error or "") for phrase in _TOO_LONG):
+                return Reply(self._text(completion), completion.calls)
+            if completion.outgrown:
                 raise ContextExceededError(f"{self.name}: {completion.error}")
+            if self.retries.stopping.is_set():
+                raise InterruptedEpisodeError
         raise InfrastructureError(f"{self.name}: {completion.error}")
 
     def _complete(self, request: Request) -> Completion:
@@ -152,22 +174,21 @@ class Role:
         return generator(self.seed, self.name, key).getrandbits(31)
 
 
-def audit_template(backend: Backend) -> None:
-    """Raises UserError where the model's chat template drops a turn of a dialogue.
+def audit_template(backend: Backend, tools: bool = False) -> None:
+    """Raises UserError where the model's chat template drops a part of a dialogue.
 
-    Random words stand in a system text, a user's and an agent's turn, and a tool's answer.
+    Random words stand in a system text, a user's and an agent's turn, and a tool's answer; with
+    ``tools`` also in a tool's schema and in a call of it.
     """
     if backend.checkpoint is None:
         return
-    words = [f"sentinel{secrets.token_hex(4)}" for _ in range(4)]
-    roles: tuple[Literal["system", "user", "assistant"], ...] = (
-        "system",
-        "user",
-        "assistant",
-        "user",
-    )
-    messages = [Message(role, word) for role, word in zip(roles, words, strict=True)]
-    audit(Renderer(backend.model, backend.checkpoint.folder), messages, words)
+    renderer = Renderer(backend.model, backend.checkpoint.folder)
+    system, asked, said, answered = (f"sentinel{secrets.token_hex(4)}" for _ in range(4))
+    opening = [Message("system", system), Message("user", asked)]
+    messages = [*opening, Message("assistant", said), Message("user", answered)]
+    audit(renderer, messages, [system, asked, said, answered])
+    if tools:
+        audit_tools(renderer, opening)
 
 
 def without_thoughts(text: str) -> str:

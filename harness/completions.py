@@ -12,16 +12,31 @@ from harness.hashing import digest_of
 # Reasoning models write one of these around their thoughts; group 1 is "/" where they end.
 _THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 
+_TOO_LONG = re.compile(r"prompt\b.{0,40}\bexceeds the context")  # as engines begin to say it
+
 Status = Literal["ok", "truncated", "empty", "error"]
 Finish = Literal["stop", "length", "error"]
 
 
 @dataclass(frozen=True)
-class Message:
-    """One turn of a conversation."""
+class ToolCall:
+    """A function call as a model wrote it: ``arguments`` is meant to be the text of an object."""
 
-    role: Literal["system", "user", "assistant"]
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a conversation.
+
+    An assistant's turn may call a tool, one at a time; a ``tool`` turn answers the call right
+    before it.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    call: ToolCall | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,8 @@ class Request:
 
     ``stop`` strings end the text and are cut from it. ``seed`` is 0 under greedy decoding, so
     that equal prompts stay equal requests. ``schema`` is the text of a JSON schema that the reply
-    has to be valid against: an engine writes nothing else.
+    has to be valid against: an engine writes nothing else. ``tools`` are the functions that the
+    model may call, each the text of a schema in OpenAI's function format.
     """
 
     messages: tuple[Message, ...]
@@ -47,26 +63,37 @@ class Request:
     stop: tuple[str, ...] = ()
     seed: int = 0
     schema: str | None = None
+    tools: tuple[str, ...] = ()
 
     @cached_property
     def digest(self) -> str:
         """Identity of the request, the same on every machine."""
         content = asdict(self)
         del content["decoding"]["name"]
-        if self.schema is None:  # recordings from before there were schemas are still found
+        # What a request has not is left out: recordings from before it could are still found.
+        if self.schema is None:
             del content["schema"]
+        if not self.tools:
+            del content["tools"]
+        for message in content["messages"]:
+            if message["call"] is None:
+                del message["call"]
         return digest_of(content)
 
 
 @dataclass(frozen=True)
 class Completion:
-    """A model's reply: raw text, why it ended, and its cost in tokens."""
+    """A model's reply: raw text, why it ended, and its cost in tokens.
+
+    ``calls`` are the function calls beside the text, where the engine tells them apart.
+    """
 
     text: str
     finish: Finish
     prompt_tokens: int = 0
     completion_tokens: int = 0
     error: str | None = None
+    calls: tuple[ToolCall, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -75,7 +102,12 @@ class Completion:
             return "error"
         if self.finish == "length" or _thought_is_open(self.text):
             return "truncated"
-        return "ok" if self.text.strip() else "empty"
+        return "ok" if self.text.strip() or self.calls else "empty"
+
+    @property
+    def outgrown(self) -> bool:
+        """Is the prompt longer than the model reads?"""
+        return bool(self.error) and bool(_TOO_LONG.match(str(self.error)))
 
 
 def _thought_is_open(text: str) -> bool:
@@ -90,7 +122,10 @@ def failed(reason: str) -> Completion:
 
 def to_row(completion: Completion) -> dict[str, Any]:
     """A completion as a JSON object; its status stands beside the finish reason."""
-    return {**asdict(completion), "status": completion.status}
+    row = {**asdict(completion), "status": completion.status}
+    if not completion.calls:
+        del row["calls"]
+    return row
 
 
 def from_row(row: Any) -> Completion:
@@ -102,8 +137,9 @@ def from_row(row: Any) -> Completion:
             prompt_tokens=row["prompt_tokens"],
             completion_tokens=row["completion_tokens"],
             error=row["error"],
+            calls=tuple(ToolCall(call["name"], call["arguments"]) for call in row.get("calls", ())),
         )
-    except (KeyError, TypeError) as problem:
+    except (AttributeError, KeyError, TypeError) as problem:
         raise ValueError(f"not a completion: {problem!r}") from problem
     fits = (
         isinstance(found.text, str)
@@ -111,6 +147,9 @@ def from_row(row: Any) -> Completion:
         and isinstance(found.prompt_tokens, int)
         and isinstance(found.completion_tokens, int)
         and isinstance(found.error, str | None)
+        and all(
+            isinstance(part, str) for call in found.calls for part in (call.name, call.arguments)
+        )
     )
     if not fits:
         raise ValueError("not a completion: a field has another type")

@@ -12,10 +12,6 @@ COSMETIC = (
     "tracker",
     "report",
     "dry_run",
-    "engine.device",
-    "model.path",
-    "model.requirement",
-    "model.terms",
     "benchmark.path",
     "benchmark.limit",  # reaches the run through `limit`
     "benchmark.toolhop",  # its tools are part of the benchmark's digest
@@ -25,13 +21,26 @@ COSMETIC = (
     "taubench.recording",
     "pool",
 )
-# These are cosmetic under a role's name too (planner.engine.device).
-OF_A_ROLE = ("engine.device", "model.path", "model.requirement", "model.terms")
+# These are cosmetic under a role's name too (planner.engine.device). Where a server is reached is
+# cosmetic since engine.server names it, by its address unless it has a name.
+OF_A_ROLE = (
+    "engine.device",
+    "engine.base_url",
+    "engine.key_variable",
+    "engine.concurrency",
+    "engine.timeout_s",
+    "engine.retries",
+    "engine.pause_s",
+    "engine.max_bytes",
+    "model.path",
+    "model.requirement",
+    "model.terms",
+)
 
 
 def is_cosmetic(key: str) -> bool:
     """Whether a dotted key stands on the cosmetic list."""
-    named = any(key == name or key.startswith(f"{name}.") for name in COSMETIC)
+    named = any(key == name or key.startswith(f"{name}.") for name in (*COSMETIC, *OF_A_ROLE))
     return named or key.endswith(tuple(f".{name}" for name in OF_A_ROLE))
 
 

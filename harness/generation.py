@@ -7,10 +7,15 @@ from typing import Any, Protocol
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Request
-from harness.engines.base import AsksServer, Engine, HoldsToSchemas, Opens
+from harness.engines.base import AsksServer, Engine, HoldsToSchemas, Opens, SendsTools
+from harness.errors import UserError
 from harness.hashing import digest_of
 from harness.models import Checkpoint, ModelSpec
 
+NO_TOOLS = (
+    "engine '{engine}' sends no tools beside the messages: use agent=native, which writes them as"
+    " text, or engine=openai"
+)
 OnGroup = Callable[[Mapping[str, Completion]], None]
 
 
@@ -47,7 +52,12 @@ class Backend:
         }
 
     def keys(self, requests: Sequence[Request]) -> list[str]:
-        """Cache keys; what masks tokens counts for the requests whose schema it masks for."""
+        """Cache keys; what masks tokens counts for the requests whose schema it masks for.
+
+        Raises UserError for tools that the model would not be shown.
+        """
+        if not isinstance(self.spec, SendsTools) and any(request.tools for request in requests):
+            raise UserError(NO_TOOLS.format(engine=self.spec.name))
         free = held = self.semantics()
         if isinstance(self.spec, HoldsToSchemas):
             held = {**free, "grammar": self.spec.grammar_version()}
@@ -66,9 +76,10 @@ class Backend:
 
     def close(self) -> None:
         """Gives the memory back; a later request loads again."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        with self._opening:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
 
 
 _RESIDENT: list[Backend] = []  # at most one: a sweep loads each model once, one after another

@@ -1,16 +1,19 @@
 """Messages to the exact token ids that a model reads: the one place where this happens."""
 
+import json
 import os
 import re
+import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.completions import Message
+from harness.completions import Message, ToolCall
 from harness.errors import UserError
 from harness.models import ModelSpec
+from harness.tool_calls import message_dicts
 
 
 class Renderer:
@@ -30,15 +33,24 @@ class Renderer:
             )
         self._special = _special_text(self.tokenizer)
 
-    def text(self, messages: Sequence[Message]) -> str:
-        """The prompt as one string; a base checkpoint gets the raw text of the turns."""
+    def text(self, messages: Sequence[Message], tools: Sequence[str] = ()) -> str:
+        """The prompt as one string; a base checkpoint gets the raw text of the turns.
+
+        ``tools`` are the texts of function schemas: the chat template writes them.
+        """
         if self.spec.kind == "base":
+            if tools or any(message.call for message in messages):
+                raise UserError(
+                    f"model '{self.spec.name}' is a base checkpoint, which has no function calls:"
+                    " use agent=native, which writes them as text"
+                )
             return "\n\n".join(message.content for message in messages) + "\n"
         from jinja2 import TemplateError
 
         try:
             rendered = self.tokenizer.apply_chat_template(
-                self._turns(messages),
+                message_dicts(folded(messages, self.spec.system_role), parsed=True),
+                tools=[json.loads(tool) for tool in tools] or None,
                 tokenize=False,
                 add_generation_prompt=True,
                 **self.spec.template,
@@ -50,13 +62,13 @@ class Renderer:
             ) from error
         return str(rendered)
 
-    def token_ids(self, messages: Sequence[Message]) -> list[int]:
+    def token_ids(self, messages: Sequence[Message], tools: Sequence[str] = ()) -> list[int]:
         """Ids of the prompt with exactly one beginning-of-text token, where the model has one.
 
         Only the chat template writes special tokens: where a message spells one out
         (``<|im_end|>``), it is read as the characters it consists of, and ends no turn.
         """
-        ids = self._ids(messages)
+        ids = self._ids(messages, tools)
         bos = self.tokenizer.bos_token_id
         if bos is not None and ids[:2] == [bos, bos]:
             raise UserError(
@@ -65,24 +77,24 @@ class Renderer:
             )
         return ids
 
-    def _ids(self, messages: Sequence[Message]) -> list[int]:
-        spelled = any(self._special.search(message.content) for message in messages)
+    def _ids(self, messages: Sequence[Message], tools: Sequence[str]) -> list[int]:
+        spelled = any(self._special.search(text) for text in _texts(messages, tools))
         if self.spec.kind == "base":
-            return self._encode(self.text(messages), as_characters=spelled, add=True)
+            return self._encode(self.text(messages, tools), as_characters=spelled, add=True)
         if spelled:
-            return self._ids_with_spelled_out(messages)
+            return self._ids_with_spelled_out(messages, tools)
         # A chat template writes its own special tokens; a second set would be a double BOS.
-        return self._encode(self.text(messages))
+        return self._encode(self.text(messages, tools))
 
-    def _ids_with_spelled_out(self, messages: Sequence[Message]) -> list[int]:
+    def _ids_with_spelled_out(self, messages: Sequence[Message], tools: Sequence[str]) -> list[int]:
         """The messages' own special tokens are hidden from the template, then read as characters.
 
         All that lies between two special tokens of the template is encoded on its own in any case.
         """
-        hidden = Hidden(self._special, messages)
+        hidden = Hidden(self._special, messages, tools)
         ids: list[int] = []
         trusted = ""
-        for piece in self._special.split(self.text(hidden.messages)):
+        for piece in self._special.split(self.text(hidden.messages, hidden.tools)):
             if hidden.mark in piece:
                 ids += self._encode(trusted)
                 ids += self._encode(hidden.shown(piece), as_characters=True)
@@ -97,13 +109,13 @@ class Renderer:
         )
         return ids
 
-    def _turns(self, messages: Sequence[Message]) -> list[dict[str, str]]:
-        turns = [{"role": message.role, "content": message.content} for message in messages]
-        if self.spec.system_role == "fold" and len(turns) > 1 and turns[0]["role"] == "system":
-            system, first, *rest = turns
-            folded = {"role": "user", "content": f"{system['content']}\n\n{first['content']}"}
-            return [folded, *rest]
-        return turns
+
+def folded(messages: Sequence[Message], system_role: str) -> tuple[Message, ...]:
+    """The messages as a model takes them: a system text in the first user turn if it must."""
+    if system_role == "fold" and len(messages) > 1 and messages[0].role == "system":
+        system, first, *rest = messages
+        return (Message("user", f"{system.content}\n\n{first.content}"), *rest)
+    return tuple(messages)
 
 
 def _tokenizer(folder: Path) -> Any:
@@ -128,19 +140,30 @@ def _special_text(tokenizer: Any) -> re.Pattern[str]:
 
 
 class Hidden:
-    """Messages in which every special token is replaced by a numbered mark.
+    """Messages and tools in which every special token is replaced by a numbered mark.
 
     The mark is a private-use character (Unicode E000 to F8FF) that stands in none of them.
     """
 
-    def __init__(self, special: re.Pattern[str], messages: Sequence[Message]) -> None:
-        used = set().union(*(message.content for message in messages))
+    def __init__(
+        self, special: re.Pattern[str], messages: Sequence[Message], tools: Sequence[str] = ()
+    ) -> None:
+        used = set().union(*_texts(messages, tools))
         self.mark = next(chr(code) for code in range(0xE000, 0xF900) if chr(code) not in used)
+        self._special = special
         self._words: list[str] = []
-        self.messages = tuple(
-            replace(message, content=special.sub(self._hide, message.content))
-            for message in messages
-        )
+        self.messages = tuple(self._without(message) for message in messages)
+        self.tools = tuple(self._hidden(_unescaped(tool)) for tool in tools)
+
+    def _without(self, message: Message) -> Message:
+        call = message.call
+        if call is not None:
+            arguments = self._hidden(_unescaped(call.arguments))
+            call = ToolCall(self._hidden(call.name), arguments)
+        return replace(message, content=self._hidden(message.content), call=call)
+
+    def _hidden(self, text: str) -> str:
+        return self._special.sub(self._hide, text)
 
     def _hide(self, found: re.Match[str]) -> str:
         self._words.append(found[0])
@@ -150,6 +173,20 @@ class Hidden:
         """The text with the special tokens, as they were spelled, in the place of their marks."""
         marked = f"{self.mark}([0-9]+){self.mark}"
         return re.sub(marked, lambda found: self._words[int(found[1])], text)
+
+
+def _texts(messages: Sequence[Message], tools: Sequence[str]) -> Iterator[str]:
+    """Every text that comes from outside, JSON as its characters and not as their escapes."""
+    for message in messages:
+        yield message.content
+        if message.call is not None:
+            yield message.call.name
+            yield _unescaped(message.call.arguments)
+    yield from map(_unescaped, tools)
+
+
+def _unescaped(text: str) -> str:
+    return json.dumps(json.loads(text), ensure_ascii=False)
 
 
 def audit(renderer: Renderer, messages: Sequence[Message], sentinels: Sequence[str]) -> None:
@@ -165,3 +202,27 @@ def audit(renderer: Renderer, messages: Sequence[Message], sentinels: Sequence[s
                 f"model '{renderer.spec.name}': its chat template swallows part of the prompt"
                 f" (a test word is missing): set model.kind=base to send the flat text instead"
             )
+
+
+def audit_tools(renderer: Renderer, opening: Sequence[Message]) -> None:
+    """Raises UserError if the chat template swallows a tool's schema, a call or its answer.
+
+    ``opening`` are the messages before the call.
+    """
+    words = [f"sentinel{secrets.token_hex(4)}" for _ in range(7)]
+    tool, about, parameter, of_parameter, called, value, answer = words
+    properties = {parameter: {"type": "string", "description": of_parameter}}
+    parameters = {"type": "object", "properties": properties, "required": [parameter]}
+    function = {"name": tool, "description": about, "parameters": parameters}
+    call = ToolCall(called, json.dumps({parameter: value}))
+    dialogue = [*opening, Message("assistant", "", call), Message("tool", answer)]
+    try:
+        prompt = renderer.text(dialogue, [json.dumps({"type": "function", "function": function})])
+        problem = next(("swallows a part of them" for word in words if word not in prompt), None)
+    except UserError as error:
+        problem = f"cannot write them: {error}"
+    if problem:
+        raise UserError(
+            f"model '{renderer.spec.name}': its chat template knows no function calls ({problem}):"
+            " use agent=native, which writes tools and calls as text"
+        )

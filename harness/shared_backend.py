@@ -3,13 +3,14 @@
 import queue
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from harness.cache import GenerationCache
 from harness.completions import Completion, Request
+from harness.engines.base import AsksServer
 from harness.generation import Backend, generate
 
 Waiting = tuple[Request, "Future[Completion]"]
@@ -31,28 +32,57 @@ class SharedBackend:
 
     A thread of its own owns engine and cache (neither may change threads). It takes what waits,
     at most ``batch`` requests, runs that, and goes on; with ``batch`` 1 no text depends on what
-    else happened to wait.
+    else happened to wait. An engine that asks a server has ``batch`` such threads, if it takes so
+    many requests at once, each with one request: no dialogue waits for the slowest of others.
     """
 
     def __init__(self, backend: Backend, cache: Path, batch: int) -> None:
-        """Starts the thread; the engine is loaded at the first request that the cache lacks."""
+        """Starts the threads; the engine is loaded at the first request that the cache lacks."""
         self.backend = backend
         self._cache = cache
-        self._batch = batch
+        self._batch, threads = batch, 1
+        if isinstance(backend.spec, AsksServer):
+            self._batch, threads = 1, min(batch, backend.spec.concurrency)
+        self._stopped = threading.Event()
         self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
+        self._asked: dict[str, Future[Completion]] = {}
+        self._asking = threading.Lock()
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
 
     def complete(self, request: Request) -> Completion:
-        """The completion, once it is there; raises what the engine raised."""
-        future: Future[Completion] = Future()
-        self._waiting.put((request, future))
-        return future.result()
+        """The completion, once it is there; raises what the engine raised.
+
+        Equal requests that wait at the same time are one.
+        """
+        with self._asking:
+            future = self._asked.get(request.digest)
+            if future is None or future.done():
+                future = self._asked[request.digest] = Future()
+                self._waiting.put((request, future))
+        try:
+            return future.result()
+        finally:
+            with self._asking:
+                if self._asked.get(request.digest) is future:
+                    del self._asked[request.digest]
+
+    def stop(self) -> None:
+        """Whoever waits gets an error; what a server is being asked ends at once."""
+        self._stopped.set()
+        if isinstance(self.backend.spec, AsksServer):
+            self.backend.close()
 
     def close(self) -> None:
-        """Ends the thread after what waits is answered, and gives the memory back."""
-        self._waiting.put(None)
-        self._thread.join()
+        """Ends the threads after what waits is answered, and gives the memory back."""
+        for _ in self._threads:
+            self._waiting.put(None)
+        if self._stopped.is_set():
+            self.stop()  # an engine that was opened just then
+        for thread in self._threads:
+            thread.join()
+        self.backend.close()
 
     def __enter__(self) -> Self:
         """The backend itself."""
@@ -66,9 +96,10 @@ class SharedBackend:
         ended = False
         while not ended:
             group, ended = self._gather()
-            if group:
+            if self._stopped.is_set():
+                _fail(group, CancelledError())
+            elif group:
                 self._answer(group)
-        self.backend.close()
 
     def _gather(self) -> tuple[list[Waiting], bool]:
         """What waits, at least one; and whether the end stood among it."""

@@ -1,7 +1,8 @@
 """Agent kinds: how a planner is told of the tools, how it writes an action, how that is read.
 
 All kinds go through the one loop of ``factored.episode``; each is a form that its file in
-conf/agent fills in. ``factored`` alone asks a tool agent for the call.
+conf/agent fills in. ``factored`` alone asks a tool agent for the call, ``native_api`` alone sends
+the tools beside the messages.
 """
 
 from typing import Annotated
@@ -12,11 +13,21 @@ from factored.agents.act import ActForm
 from factored.agents.factored import FactoredForm
 from factored.agents.faep import FaepForm
 from factored.agents.forms import Ask, Form, Reading, Say, WrittenCall
-from factored.agents.native import NativeForm
+from factored.agents.native import NativeApiForm, NativeForm, read_calls
 from factored.agents.react import ReactForm
 
 AgentSpec = Annotated[
-    FactoredForm | FaepForm | NativeForm | ReactForm | ActForm, Field(discriminator="kind")
+    FactoredForm | FaepForm | NativeForm | NativeApiForm | ReactForm | ActForm,
+    Field(discriminator="kind"),
 ]
 
-__all__ = ["AgentSpec", "Ask", "Form", "Reading", "Say", "WrittenCall"]
+__all__ = [
+    "AgentSpec",
+    "Ask",
+    "Form",
+    "NativeApiForm",
+    "Reading",
+    "Say",
+    "WrittenCall",
+    "read_calls",
+]

@@ -1,38 +1,37 @@
-"""Native function calling: calls in the tags that tool-trained chat models write.
+"""Native function calling, in two kinds.
+
+``native`` writes calls in the tags that tool-trained chat models write::
 
     <tool_call>
     {"name": "get_order_details", "arguments": {"order_id": "#W1"}}
     </tool_call>
 
 This is the form that the chat templates of Hermes, Qwen and others give to function calls, sent as
-plain text, so that it also works where a template knows no tools.
+plain text, so that it also works where a template knows no tools. ``native_api`` sends the tools
+beside the messages instead: the model's server or its chat template writes them, in the form that
+the model was trained on, and calls and answers are turns of their own.
 """
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from factored.agents.forms import Reading, Say, Schemas, WrittenCall
 from factored.calls import punt, write_json_call
 from factored.taubench.tasks import RESPOND, Action
+from harness.completions import ToolCall
+from harness.tool_calls import CLOSE, OPEN
 
-OPEN, CLOSE = "<tool_call>", "</tool_call>"
 _CALL = re.compile(rf"{OPEN}(.*?)(?:{CLOSE}|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class NativeForm:
-    """``suffix`` holds {tools}, where the schemas go, one a line."""
+class TaggedForm:
+    """What both kinds share: calls that stand in the text are read from their tags."""
 
     name: str
-    kind: Literal["native"]
-    suffix: str
-
-    def system(self, policy: str, schemas: Schemas) -> str:
-        """Policy, then the tools in their tags."""
-        lines = "\n".join(json.dumps(schema, ensure_ascii=False) for schema in schemas)
-        return f"{policy.strip()}\n\n{self.suffix.strip().replace('{tools}', lines)}"
 
     def read(self, text: str) -> Reading:
         """The first call, as tau-bench runs it, whatever else the message holds; else a message."""
@@ -47,10 +46,52 @@ class NativeForm:
             return str(action.kwargs.get("content", ""))
         return f"{OPEN}\n{write_json_call(action)}\n{CLOSE}"
 
+    def unreadable(self, text: str) -> Say | None:  # noqa: ARG002
+        """The episode dies of it."""
+        return None
+
+
+@dataclass(frozen=True)
+class NativeForm(TaggedForm):
+    """``suffix`` holds {tools}, where the schemas go, one a line."""
+
+    kind: Literal["native"]
+    suffix: str
+
+    def system(self, policy: str, schemas: Schemas) -> str:
+        """Policy, then the tools in their tags."""
+        lines = "\n".join(json.dumps(schema, ensure_ascii=False) for schema in schemas)
+        return f"{policy.strip()}\n\n{self.suffix.strip().replace('{tools}', lines)}"
+
     def answer(self, tool: str, observation: str) -> str:  # noqa: ARG002
         """The observation in the tags that those templates give it."""
         return f"<tool_response>\n{observation}\n</tool_response>"
 
-    def unreadable(self, text: str) -> Say | None:  # noqa: ARG002
-        """The episode dies of it."""
-        return None
+
+@dataclass(frozen=True)
+class NativeApiForm(TaggedForm):
+    """The policy is the whole prompt, as in tau-bench's tool-calling agent."""
+
+    kind: Literal["native_api"]
+
+    def tools(self, schemas: Schemas) -> tuple[str, ...]:
+        """The schemas as they go with every request."""
+        return tuple(json.dumps(schema, ensure_ascii=False) for schema in schemas)
+
+    def system(self, policy: str, schemas: Schemas) -> str:  # noqa: ARG002
+        """The policy alone."""
+        return policy.strip()
+
+    def answer(self, tool: str, observation: str) -> str:  # noqa: ARG002
+        """The observation as it is."""
+        return observation
+
+
+def read_calls(calls: Sequence[ToolCall]) -> Reading:
+    """The first of the calls beside a text, as tau-bench runs it."""
+    name, arguments = calls[0].name, calls[0].arguments
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError) as error:
+        return punt("malformed", f"the arguments of {name[:60]!r} are not JSON ({error})")
+    return WrittenCall(f'{{"name": {json.dumps(name)}, "arguments": {arguments}}}')

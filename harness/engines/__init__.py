@@ -7,8 +7,9 @@ from pydantic import Field
 from harness.engines.base import Engine
 from harness.engines.hf import HfSpec
 from harness.engines.mock import MockSpec
+from harness.engines.openai import OpenAiSpec
 from harness.engines.replay import ReplaySpec
 
-EngineSpec = Annotated[HfSpec | MockSpec | ReplaySpec, Field(discriminator="kind")]
+EngineSpec = Annotated[HfSpec | MockSpec | OpenAiSpec | ReplaySpec, Field(discriminator="kind")]
 
-__all__ = ["Engine", "EngineSpec", "HfSpec", "MockSpec", "ReplaySpec"]
+__all__ = ["Engine", "EngineSpec", "HfSpec", "MockSpec", "OpenAiSpec", "ReplaySpec"]

@@ -37,6 +37,7 @@ class MockSpec:
     rules: tuple[Rule, ...]
 
     reads_weights: ClassVar[bool] = False
+    sends_tools: ClassVar[Literal[True]] = True
 
     def identity(self) -> dict[str, Any]:
         """The script."""

@@ -21,6 +21,7 @@ class ReplaySpec:
     recording: str
 
     reads_weights: ClassVar[bool] = False
+    sends_tools: ClassVar[Literal[True]] = True
 
     def identity(self) -> dict[str, Any]:
         """The recording's bytes, wherever the file lies."""

@@ -21,7 +21,9 @@ GROUPS = [
 # Where a run is done and how it is shown. A new entry here needs a reason why no text and no
 # rate can depend on it.
 COSMETIC_LEAVES = {
-    "model.path", "model.requirement", "model.terms", "engine.device", "benchmark.limit",
+    "model.path", "model.requirement", "model.terms", "engine.device", "engine.base_url",
+    "engine.key_variable", "engine.concurrency", "engine.timeout_s", "engine.retries",
+    "engine.pause_s", "engine.max_bytes", "benchmark.limit",
     "benchmark.path", "benchmark.toolhop", "benchmark.build.strict",
     "benchmark.build.redraw_temporal", "benchmark.publisher.url", "benchmark.publisher.sha256",
     "dry_run", "report.matcher",
