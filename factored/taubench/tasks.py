@@ -5,12 +5,17 @@ One row of a ``tasks_<split>.json``::
     {"user_id": "mia_li_3668", "instruction": "You want to fly from New York ...",
      "actions": [{"name": "book_reservation", "kwargs": {...}}], "outputs": ["1628"]}
 
+A row made of one of tau2-bench's has ``tau2`` beside these, see Tau2.
+
 ``actions`` is one way to the state that the task asks for, ``outputs`` what the agent has to say.
 """
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import UserError
 
@@ -58,6 +63,21 @@ def _children(value: Any) -> list[Any]:
 
 
 @dataclass(frozen=True)
+class Tau2:
+    """Where a task of tau2-bench comes from, and what of it has no place here.
+
+    ``tau_bench_id``: the task of tau-bench's test split that it was made of, where that is known.
+    ``not_graded`` counts what tau2 checks and the reward here does not. A task with ``unscorable``
+    cannot be scored here at all, for that reason.
+    """
+
+    id: str
+    tau_bench_id: int | None
+    not_graded: Mapping[str, int]
+    unscorable: str | None
+
+
+@dataclass(frozen=True)
 class Task:
     """What the user wants, and what counts as done."""
 
@@ -65,6 +85,7 @@ class Task:
     instruction: str
     actions: tuple[Action, ...]
     outputs: tuple[str, ...]
+    tau2: Tau2 | None = None
 
     @classmethod
     def from_row(cls, row: Any, where: str) -> "Task":
@@ -79,13 +100,23 @@ class Task:
             actions = tuple(Action(action["name"], action["kwargs"]) for action in row["actions"])
         except (MalformedActionError, KeyError, TypeError) as error:
             raise UserError(f"{where}: actions need 'name' and 'kwargs' ({error})") from error
-        return cls(row["user_id"], row["instruction"], actions, tuple(row["outputs"]))
+        tau2 = _origin(row["tau2"], where) if row.get("tau2") else None
+        return cls(row["user_id"], row["instruction"], actions, tuple(row["outputs"]), tau2)
 
     def as_row(self) -> dict[str, Any]:
         """The task as it stands in files."""
+        origin = {"tau2": asdict(self.tau2)} if self.tau2 else {}
         return {
             "user_id": self.user_id,
             "instruction": self.instruction,
             "actions": [action.as_row() for action in self.actions],
             "outputs": list(self.outputs),
+            **origin,
         }
+
+
+def _origin(row: Any, where: str) -> Tau2:
+    try:
+        return TypeAdapter(Tau2).validate_json(json.dumps(row), strict=True)
+    except ValidationError as error:
+        raise UserError(f"{where}: 'tau2' is not what an import writes") from error

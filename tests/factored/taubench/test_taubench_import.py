@@ -211,7 +211,7 @@ def test_the_published_databases_come_out_of_tau2s_digest_for_digest(data, tmp_p
     ("files", "words"),
     [
         ({}, "has no tau2/data"),
-        ({"retail": "{", "airline": "{}"}, "is not tau2's database"),
+        ({"retail": "{", "airline": "{}"}, "is not JSON"),
         ({"retail": "[]", "airline": "{}"}, "is not tau2's database"),
         ({"retail": '{"users": {"a": 1}}', "airline": "{}"}, "is not tau2's database"),
     ],
