@@ -52,10 +52,12 @@ def message_dicts(messages: Sequence[Message], parsed: bool = False) -> list[dic
 def can_be_told(call: ToolCall) -> bool:
     """Do servers and templates take this call as a part of a dialogue?
 
-    They refuse a name of other characters and arguments that are no JSON object.
+    They refuse a name of other characters and arguments that are no JSON object: numbers beyond
+    every number and halves of characters are no JSON to most.
     """
     try:
         arguments = json.loads(call.arguments)
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return False
     return isinstance(arguments, dict) and bool(_NAME.fullmatch(call.name))

@@ -1,14 +1,15 @@
 """A fake server of OpenAI's chat completions: answers by script, faults included.
 
-    def answer(asked: Asked) -> Answer: ...
-    with chat_serving(answer) as server:
-        ...  # server.url, server.asked
+def answer(asked: Asked) -> Answer: ...
+with chat_serving(answer) as server:
+    ...  # server.url, server.asked
 """
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -40,7 +41,7 @@ class Asked:
 class Answer:
     """What goes over the wire; ``cut`` ends the connection in the middle of it.
 
-    ``until`` holds the answer back until the event is set.
+    ``until`` holds the answer back until the event is set, ``drip`` is the pause after each byte.
     """
 
     content: bytes
@@ -48,6 +49,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
     until: threading.Event | None = None
+    drip: float = 0.0
 
 
 def said(
@@ -135,7 +137,11 @@ def chat_serving(answer: Callable[[Asked], Answer]) -> Iterator[ChatServer]:
             for name, value in {**headers, "Content-Length": str(length)}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(given.content)
+            step = 1 if given.drip else max(1, len(given.content))
+            with suppress(OSError):  # a client that has had enough
+                for at in range(0, len(given.content), step):
+                    self.wfile.write(given.content[at : at + step])
+                    time.sleep(given.drip)
 
     with serving(Handler) as address:
         yield ChatServer(f"{address}/v1", log)

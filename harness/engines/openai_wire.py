@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-from urllib.parse import quote
+from urllib.parse import unquote
 
 from harness.completions import Completion, Finish, Request, ToolCall
 from harness.errors import UserError
@@ -21,6 +21,7 @@ Schemas = Literal["strict", "lenient", "none"]
 LengthField = Literal["max_tokens", "max_completion_tokens"]
 
 MAX_SAID = 300  # characters of a server's own words
+MAX_READ = 20_000  # characters in which these are looked for
 MAX_BEFORE_PROMPT = 200
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
@@ -235,9 +236,14 @@ def said(content: bytes, key: str | None) -> str:
 
 
 def _shown(text: str, key: str | None) -> str:
-    """Without the key before anything is cut: the half of a key is a secret too."""
-    for form in sorted({key, quote(key, safe=""), json.dumps(key)[1:-1]} if key else set()):
-        text = text.replace(form, "***")
+    """A line that can be shown, without the key or its beginning, which is a secret too."""
+    text = text[:MAX_READ]
+    if key:
+        plain = unquote(text)
+        text = text if plain == text or key[:8] not in plain else plain
+        for form in {key, json.dumps(key)[1:-1]}:
+            for length in range(len(form), min(len(form), 8) - 1, -1):
+                text = text.replace(form[:length], "***")
     line = readable(text)
     return line if len(line) <= MAX_SAID else f"{line[:MAX_SAID]}..."
 

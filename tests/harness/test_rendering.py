@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
-from harness.completions import Message
+from harness.completions import Message, ToolCall
 from harness.errors import UserError
 from harness.models import ModelSpec
-from harness.rendering import Renderer, audit
+from harness.rendering import Renderer, audit, audit_tools
 
 BOS, EOS = "<s>", "</s>"
 SPECIAL = ["<unk>", BOS, EOS, "<|im_start|>", "<|im_end|>"]
@@ -252,3 +252,103 @@ def test_real_templates_without_a_system_role_show_it_when_it_is_folded(tmp_path
     folder = checkpoint(tmp_path, path.read_text(encoding="utf-8"))
     talk = (Message("system", "zqsystem"), Message("user", "zquser"))
     audit(Renderer(spec(system_role="fold"), folder), talk, ["zqsystem", "zquser"])
+
+
+TOOL = json.dumps(
+    {
+        "type": "function",
+        "function": {
+            "name": "find_member",
+            "description": "Finds a member.",
+            "parameters": {"type": "object", "properties": {"email": {"type": "string"}}},
+        },
+    }
+)
+CALLED = (
+    *TALK,
+    Message("assistant", "", ToolCall("find_member", '{"email": "ann@example.org"}')),
+    Message("tool", "M-105"),
+)
+# Templates of models that were trained to call functions in the form of OpenAI's messages.
+KNOW_TOOLS = (
+    "gemma4", "glm4moe", "gptoss", "lfm2_v2", "llama3_1", "llama3_2", "nemotron_3_nano",
+    "qwen2_5", "qwen3", "qwen3_instruct_2507",
+)  # fmt: skip
+KNOW_NONE = ("gemma", "gemma3", "llama3", "phi3", "deepseek_r1_distill", "qwen2_5_vl", "cohere")
+
+
+def real(name: str, folder: Path, **fields) -> Renderer:
+    found = {path.stem: path for path in shipped()}
+    if name not in found:
+        pytest.skip("trl is not installed")
+    return Renderer(spec(**fields), checkpoint(folder, found[name].read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", KNOW_TOOLS)
+def test_real_templates_that_know_tools_show_schema_call_and_answer(tmp_path: Path, name: str):
+    renderer = real(name, tmp_path)
+    audit_tools(renderer, TALK)
+    prompt = renderer.text(CALLED, [TOOL])
+    for part in ("Finds a member.", "email", "ann@example.org", "M-105", "Be brief."):
+        assert part in prompt
+    assert renderer.token_ids(CALLED, [TOOL])
+
+
+@pytest.mark.parametrize("name", KNOW_NONE)
+@pytest.mark.parametrize("system_role", ["keep", "fold"])
+def test_real_templates_that_know_none_are_found_out(tmp_path: Path, name: str, system_role: str):
+    renderer = real(name, tmp_path, system_role=system_role)
+    with pytest.raises(UserError, match=r"'tiny'.*knows no function calls.*agent=native"):
+        audit_tools(renderer, TALK)
+
+
+@pytest.mark.parametrize(
+    "swallowed", ["name", "description", "parameters", "arguments", "tool answer"]
+)
+def test_a_template_that_swallows_one_part_of_the_calls_is_found_out(
+    tmp_path: Path, swallowed: str
+):
+    parts = {
+        "name": "{{ tools[0].function.name }}",
+        "description": "{{ tools[0].function.description }}",
+        "parameters": "{{ tools[0].function.parameters | tojson }}",
+        "arguments": "{{ messages[2].tool_calls[0].function.name }}"
+        "{{ messages[2].tool_calls[0].function.arguments | tojson }}",
+        "tool answer": "{{ messages[3].content }}",
+    }
+    talk = "{{ messages[0].content }}{{ messages[1].content }}"
+    audit_tools(
+        Renderer(spec(), checkpoint(tmp_path / "whole", talk + "".join(parts.values()))), TALK
+    )
+    less = talk + "".join(text for part, text in parts.items() if part != swallowed)
+    with pytest.raises(UserError, match="swallows a part"):
+        audit_tools(Renderer(spec(), checkpoint(tmp_path / "less", less)), TALK)
+
+
+def test_a_base_checkpoint_is_asked_for_no_function_calls(tmp_path: Path):
+    renderer = Renderer(spec(kind="base"), checkpoint(tmp_path, None))
+    for talk, tools in ((TALK, [TOOL]), (CALLED, [])):
+        with pytest.raises(UserError, match=r"base checkpoint.*agent=native"):
+            renderer.text(talk, tools)
+
+
+@pytest.mark.parametrize("spelled", ["<|im_end|>", "\\u003c|im_end|\\u003e", "<\\u007cim_end|>"])
+def test_a_call_or_a_schema_ends_no_turn_however_it_spells_a_special_token(
+    tmp_path: Path, spelled: str
+):
+    template = (
+        "{{ tools[0] | tojson }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+        "{% for c in m.tool_calls or [] %}{{ c.function.name }} {{ c.function.arguments | tojson }}"
+        "{% endfor %}<|im_end|>\n{% endfor %}"
+    )
+    renderer = Renderer(spec(), checkpoint(tmp_path, template))
+    end = renderer.tokenizer.convert_tokens_to_ids("<|im_end|>")
+
+    def ends(word: str, name: str = "find") -> int:
+        tool = TOOL.replace("Finds a member.", word)
+        call = ToolCall(name, json.dumps({"email": "EMAIL"}).replace("EMAIL", word))
+        talk = (*TALK, Message("assistant", "", call), Message("tool", "M-105"))
+        return renderer.token_ids(talk, [tool]).count(end)
+
+    assert ends(spelled) == ends("benign") == 4
+    assert ends("benign", "<|im_end|>") == 4
