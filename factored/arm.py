@@ -96,14 +96,17 @@ class TauBenchArm:
                 f"no {kind} dialogue of task {task_id}, trial {trial}:"
                 " lower trials, or name the tasks in domain.tasks"
             )
-        return scripts[task_id, trial]
+        script, user = scripts[task_id, trial], self.tasks[task_id].user_id
+        if script.user_id not in (None, user):
+            raise UserError(
+                f"taubench.recording: its task {task_id} is about '{script.user_id}', domain.split="
+                f"{self.settings.domain.split} has '{user}' there: set the split it is of"
+            )
+        return script
 
     def facts(self) -> dict[str, Any]:
         """What a manifest says of the arm's make."""
-        roles = {
-            role: {**backend.spec.identity(), "version": backend.spec.version()}
-            for role, backend in self.backends.items()
-        }
+        roles = {role: backend.facts() for role, backend in self.backends.items()}
         return {
             "digests": self.digests,
             "engines": roles,
@@ -164,7 +167,7 @@ def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
     unscorable = {index: task.tau2.unscorable for index, task in chosen.items() if task.tau2}
     for index, reason in unscorable.items():
         if reason and spec.tasks is not None:
-            raise UserError(f"domain.tasks: task {index} cannot be scored here: it {reason}")
+            raise UserError(f"domain.tasks: task {index} cannot be scored here ({reason})")
     chosen = {index: task for index, task in chosen.items() if not unscorable.get(index)}
     if not chosen:
         raise UserError("domain.tasks: no task is left to run")

@@ -12,7 +12,7 @@ from factored.arm import TauBenchArm, recorded_run
 from factored.calls import CallChecker
 from factored.episode import INVALID, Agent, run_episode
 from factored.planners import ModelPlanner, Planner, ScriptPlanner, ScriptSpec
-from factored.results import episode_row, key_of
+from factored.results import episode_row, is_whole, key_of
 from factored.roles import Retries, Role, Usage, audit_template
 from factored.taubench.environment import Environment
 from factored.taubench.simulator import HumanUser, SimulatedUserSpec, simulated
@@ -76,8 +76,8 @@ def keys(arm: TauBenchArm) -> list[Key]:
 
 
 def finished(folder: RunFolder) -> dict[Key, dict[str, Any]]:
-    """The episodes in the folder that have a reward."""
-    rows = folder.generations()
+    """The episodes in the folder that have a reward; a row that is not whole is none."""
+    rows = [row for row in folder.generations() if is_whole(row)]
     return {key_of(row): row for row in rows if row["ended"] not in INVALID}
 
 

@@ -6,12 +6,20 @@ so that tau-bench's own tools can replay it; punts stand in ``turns``, which hol
 
 import json
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any
 
 from factored.episode import Episode, Turn
 from factored.roles import Usage
 from factored.taubench.tasks import RESPOND
 from harness.hashing import digest_of
+
+# What a stored row holds at least, and of which type.
+ROW: Mapping[str, type | UnionType] = {
+    "task_id": int, "reward": float | None, "info": dict, "traj": list, "trial": int, "seed": int,
+    "ended": str, "steps": int, "error": str | None, "final_hash": str | None,
+    "recorded": dict | None, "turns": list, "usage": dict,
+}  # fmt: skip
 
 
 def episode_row(
@@ -95,6 +103,11 @@ def summary_row(row: Mapping[str, Any]) -> dict[str, Any]:
         "punts": punts,
         "usage": row["usage"],
     }
+
+
+def is_whole(row: Mapping[str, Any]) -> bool:
+    """Whether a stored row has everything that ``episode_row`` writes."""
+    return all(name in row and isinstance(row[name], kind) for name, kind in ROW.items())
 
 
 def key_of(row: Mapping[str, Any]) -> tuple[int, int, int]:

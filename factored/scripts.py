@@ -15,13 +15,14 @@ from harness.errors import UserError
 class Script:
     """What the user says and what the agent does.
 
-    A recorded one also has the answer to each action, and the reward.
+    A recorded one also has the answer to each action, the reward, and the task's user.
     """
 
     user_lines: tuple[str, ...]
     actions: tuple[Action, ...]
     answers: tuple[str, ...] = ()
     reward: float | None = None
+    user_id: str | None = None
 
 
 Scripts = Mapping[tuple[int, int], Script]  # by task and trial
@@ -57,6 +58,7 @@ def _recorded(recording: Recording) -> Script:
         actions=tuple(step.action for step in steps if step.action is not None),
         answers=tuple(step.answer or "" for step in steps),
         reward=recording.reward,
+        user_id=recording.task.user_id,
     )
 
 

@@ -49,7 +49,8 @@ class Task:
             outcome = Outcome("failed", code, error=error)
         outcome = outcome or Outcome("done")
         if outcome.show and not self.sweep:
-            outcome.show()
+            code, error = guarded(outcome.show, self.config_name)
+            outcome = replace(outcome, code=max(code, outcome.code), error=error or outcome.error)
         self.codes.append(outcome.code)
         return replace(outcome, show=None)
 

@@ -1,18 +1,14 @@
 """kill -9 at any moment, then the same command: the same result as a run never killed."""
 
 import json
-import multiprocessing
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+import dying
 import pytest
 from arms import (
     ROOT,
@@ -25,12 +21,15 @@ from arms import (
     run,
     write_rows,
 )
+from dying import processes
 
 KILLS = 10
 RANDOM = random.Random(20240229)
 # The modules that touch files; the many lines that score a row touch none.
-TRACED = {str(path) for name in ("harness", "memtoc") for path in (ROOT / name).glob("*.py")}
-TRACED -= {str(ROOT / "memtoc" / f"{name}.py") for name in ("metrics", "scored", "questions")}
+UNTOUCHED = {str(ROOT / "memtoc" / f"{name}.py") for name in ("metrics", "scored", "questions")}
+TRACED = frozenset(
+    {str(path) for name in ("harness", "memtoc") for path in (ROOT / name).glob("*.py")} - UNTOUCHED
+)
 
 
 def outcome(home: Path) -> dict[str, Any]:
@@ -46,50 +45,17 @@ def outcome(home: Path) -> dict[str, Any]:
 # With the mock engine: killed at single lines of our own code.
 
 
-class DiesAt:
-    """A trace function that counts the lines of this project and ends the process at one."""
-
-    def __init__(self, line: int) -> None:
-        self.line, self.seen = line, 0
-
-    def __call__(self, frame: FrameType, event: str, argument: object) -> "DiesAt | None":
-        if frame.f_code.co_filename not in TRACED:
-            return None
-        if event == "line":
-            self.seen += 1
-            if self.seen == self.line:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return self
-
-
-def run_and_die(config: dict[str, Any], line: int, seen: Any) -> None:
-    tracer = DiesAt(line)
-    sys.settrace(tracer)
-    run(config)
-    sys.settrace(None)
-    seen.value = tracer.seen
-
-
 @pytest.fixture(scope="module")
-def children() -> Iterator[Any]:
-    """Processes that fork from a clean one in which our modules are already imported."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["memtoc.evaluation", "memtoc.rules", "arms"])
-    return context
+def context() -> Any:
+    return processes(["memtoc.evaluation", "memtoc.rules", "arms", "dying"])
 
 
-def child(children: Any, config: dict[str, Any], line: int) -> tuple[int, int]:
-    """Exit code, and how many lines were run where it came to its end."""
-    seen = children.Value("q", 0)
-    process = children.Process(target=run_and_die, args=(config, line, seen))
-    process.start()
-    process.join(120)
-    assert process.exitcode is not None
-    return process.exitcode, seen.value
+def child(context: Any, config: dict[str, Any], line: int) -> tuple[int, int]:
+    return dying.child(context, run, config, line, TRACED)
 
 
 def test_a_run_killed_between_any_two_lines_goes_on_to_the_same_result(
-    tmp_path: Path, children: Any
+    tmp_path: Path, context: Any
 ):
     rows = [row(f"q{at}", f"Gold{at}", f"Near{at}", f"Far{at}") for at in range(60)]
     questions = write_rows(tmp_path / "questions.jsonl", rows)
@@ -101,7 +67,7 @@ def test_a_run_killed_between_any_two_lines_goes_on_to_the_same_result(
         made["report"]["max_error_rate"] = 0.5
         return {**made, "engine": {**made["engine"], "rules": rules}}
 
-    code, lines = child(children, config("whole"), line=-1)
+    code, lines = child(context, config("whole"), line=-1)
     assert code == 0
     expected = outcome(tmp_path / "whole")
     assert lines > 1000
@@ -111,22 +77,22 @@ def test_a_run_killed_between_any_two_lines_goes_on_to_the_same_result(
     moments = [*RANDOM.sample(range(1, lines), 4), *RANDOM.sample(range(lines - 300, lines), 4)]
     for number, line in enumerate(moments):
         home = f"killed{number}"
-        assert child(children, config(home), line)[0] == -signal.SIGKILL
-        assert child(children, config(home), line=-1)[0] == 0
+        assert child(context, config(home), line)[0] == -signal.SIGKILL
+        assert child(context, config(home), line=-1)[0] == 0
         assert outcome(tmp_path / home) == expected, line
 
 
-def test_a_run_killed_again_and_again_comes_to_the_same_result(tmp_path: Path, children: Any):
+def test_a_run_killed_again_and_again_comes_to_the_same_result(tmp_path: Path, context: Any):
     questions = write_rows(
         tmp_path / "questions.jsonl", [row(f"q{at}", f"Gold{at}", f"Near{at}") for at in range(60)]
     )
-    code, lines = child(children, mock_config(tmp_path / "whole", questions), line=-1)
+    code, lines = child(context, mock_config(tmp_path / "whole", questions), line=-1)
     assert code == 0
     config, killed = mock_config(tmp_path / "killed", questions), 0
     for line in sorted(RANDOM.sample(range(lines // 20, lines), 5)):
-        killed += child(children, config, line)[0] == -signal.SIGKILL
+        killed += child(context, config, line)[0] == -signal.SIGKILL
     assert killed >= 2
-    assert child(children, config, line=-1)[0] == 0
+    assert child(context, config, line=-1)[0] == 0
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
 
 

@@ -12,6 +12,7 @@ from factored.call_set import recorded_calls, stratified
 from factored.evaluation import evaluate
 from factored.scripts import recorded_scripts
 from factored.taubench.__main__ import main
+from harness.errors import UserError
 
 AIRLINE = ("domain=airline", "domain.province=true")
 
@@ -136,3 +137,17 @@ def test_a_dialogue_is_shown_and_cannot_steer_the_terminal(tmp_path, capsys):
     assert main(["show", str(path), "--task", "4"]) == 2
     path.write_text('[{"task_id": 1}]')
     assert main(["show", str(path)]) == 2
+
+
+def test_a_recording_of_another_split_is_refused_by_its_users(outside):
+    scripted = ("tool_agent=oracle", "domain.tasks=[0,1]", *outside)
+    path = evaluate(arm_of(compose_taubench(*scripted))).folder / "results.json"
+    replayed = compose_taubench(
+        *scripted, "planner=recorded", "user=recorded", f"taubench.recording={path}"
+    )
+    assert evaluate(arm_of(replayed)).metrics["recorded"]["equal_hashes"] == 2
+    rows = json.loads(path.read_text())
+    rows[1]["info"]["task"]["user_id"] = "M-999"
+    path.write_text(json.dumps(rows))
+    with pytest.raises(UserError, match="its task 1 is about 'M-999'"):
+        arm_of(replayed)

@@ -135,7 +135,7 @@ def test_a_run_takes_the_tasks_that_can_be_scored_and_counts_the_others(wheel, t
     assert result.metrics["skipped"] == len(UNSCORABLE)
     assert [row["tasks"] for row in result.metrics["pass_clean"]] == [2]
     config["domain"]["tasks"] = [0, 4]
-    with pytest.raises(UserError, match="task 4 cannot be scored here: it begins from another"):
+    with pytest.raises(UserError, match=r"task 4 cannot be scored here \(begins from another"):
         arm_of(config)
 
 
