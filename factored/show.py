@@ -9,6 +9,7 @@ from rich.text import Text
 from factored.taubench.tasks import RESPOND
 
 MAX_SHOWN = 600  # characters of an observation
+MAX_NAME = 60  # characters of who speaks
 
 
 def show_dialogue(row: Mapping[str, Any], console: Console) -> None:
@@ -17,7 +18,7 @@ def show_dialogue(row: Mapping[str, Any], console: Console) -> None:
     title = (
         f"task {row.get('task_id')}, trial {row.get('trial')}: reward {row.get('reward')}{ended}"
     )
-    console.rule(title, style="dim")
+    console.rule(Text(_safe(title)), style="dim")
     if "turns" in row:
         _line(console, "user", _opening(row))
         for turn in row["turns"]:
@@ -68,7 +69,14 @@ def _call(action: Mapping[str, Any]) -> str:
 
 
 def _line(console: Console, who: str, text: str, style: str = "") -> None:
-    """Model text is shown as it is: no markup of it is obeyed, nothing steers the terminal."""
     shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text)} characters)"
-    safe = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in shown)
-    console.print(Text(f"{who:>12}  ", style="bold"), Text(safe, style=style), sep="")
+    name = _safe(who[:MAX_NAME]).replace("\n", " ")
+    console.print(Text(f"{name:>12}  ", style="bold"), Text(_safe(shown), style=style), sep="")
+
+
+def _safe(text: str) -> str:
+    """A file's text as it can be shown: nothing in it steers the terminal.
+
+    As a ``Text`` none of its markup is obeyed either.
+    """
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)

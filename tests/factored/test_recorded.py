@@ -122,6 +122,40 @@ def test_regrading_finds_a_reward_that_was_tampered_with(data, tmp_path, capsys)
     assert json.loads((tmp_path / "new.json").read_text())[1]["reward"] == before
 
 
+def test_nothing_of_a_hostile_file_steers_the_terminal(tmp_path, capsys):
+    """Control characters and markup in every field that is shown."""
+    evil = "\x1b[2J\x9b31m\u202e\x07[bold red]x[/]\udc80"
+    turn = {"text": evil, "request": evil, "call": evil, "observation": evil, "source": evil}
+    action = {"name": evil, "kwargs": {evil: evil}}
+    said = {"name": "respond", "kwargs": {"content": evil}}
+    call = {"function": {"name": evil, "arguments": {evil: evil}}}
+    whole = {"task_id": evil, "trial": evil, "reward": evil, "ended": evil, "error": evil}
+    traj = [
+        {"role": "user", "content": evil}, {"role": evil, "content": [{"text": evil}]},
+        {"role": "tool", "name": evil, "content": evil},
+        {"role": "assistant", "tool_calls": [call]},
+    ]  # fmt: skip
+    turns = [
+        {**turn, "action": None, "punt": {"error": evil, "reason": evil}},
+        {**turn, "action": action, "punt": None}, {**turn, "action": said, "punt": None},
+    ]  # fmt: skip
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps([{**whole, "traj": traj}, {**whole, "traj": traj, "turns": turns}]))
+    assert main(["show", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert [char for char in shown if not char.isprintable() and char != "\n"] == []
+    assert shown.replace("\n", "").count("[bold red]x[/]") >= 20
+    assert "PUNT" in shown
+
+
+@pytest.mark.parametrize("name", ["gpt-4o-airline", "tool-calling-retail"])
+def test_every_recorded_dialogue_can_be_shown(data, capsys, name):
+    file = recording(data, name)
+    assert main(["show", str(file)]) == 0
+    titles = [line for line in capsys.readouterr().out.splitlines() if ": reward " in line]
+    assert len(titles) == len(json.loads(file.read_text()))
+
+
 def test_a_dialogue_is_shown_and_cannot_steer_the_terminal(tmp_path, capsys):
     record = {
         "task_id": 3, "trial": 0, "reward": 0.0,
