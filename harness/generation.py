@@ -1,13 +1,14 @@
 """From requests to completions: each distinct one once, read from the cache where it is there."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Request
-from harness.engines.base import AsksServer, Engine, HoldsToSchemas, Opens, SendsTools
+from harness.engines.base import AsksServer, Engine, HoldsToSchemas, Opens, Reports, SendsTools
 from harness.errors import UserError
 from harness.hashing import digest_of
 from harness.models import Checkpoint, ModelSpec
@@ -27,6 +28,7 @@ class Backend:
     model: ModelSpec
     checkpoint: Checkpoint | None
     loads: int = field(default=0, compare=False)
+    _reported: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
     _engine: Engine | None = field(default=None, repr=False, compare=False)
     _opening: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -79,7 +81,18 @@ class Backend:
         with self._opening:
             if self._engine is not None:
                 self._engine.close()
+                self._reported = self._all_reported()
                 self._engine = None
+
+    def facts(self) -> dict[str, Any]:
+        """What a manifest says of the engine; of a server's answers also who they came from."""
+        reported = self._all_reported()
+        told = {"reported": dict(reported)} if reported else {}
+        return {**self.spec.identity(), "version": self.spec.version(), **told}
+
+    def _all_reported(self) -> Counter[str]:
+        now = self._engine.reported if isinstance(self._engine, Reports) else Counter[str]()
+        return self._reported + now
 
 
 _RESIDENT: list[Backend] = []  # at most one: a sweep loads each model once, one after another

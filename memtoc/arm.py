@@ -92,10 +92,7 @@ class Arm:
         return {
             "digests": self.digests,
             "model_revision": self.checkpoint.revision if self.checkpoint else None,
-            "engine": {
-                **self.settings.engine.identity(),
-                "version": self.settings.engine.version(),
-            },
+            "engine": self.backend.facts(),
             "benchmark": dict(self.benchmark.notes),
             "questions": len(self.questions),
             "seed": self.settings.seed,

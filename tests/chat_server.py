@@ -71,6 +71,7 @@ def said(
         {
             "object": "chat.completion",
             "model": "served",
+            "system_fingerprint": "fp_1",
             "choices": [{"index": 0, "message": turn, "finish_reason": ended}],
             "usage": usage or {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
         }

@@ -1,5 +1,6 @@
 """What every engine is asked."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -79,3 +80,10 @@ class SendsTools(Protocol):
     """Settings of an engine that gives the model a request's tools, or whose text is given."""
 
     sends_tools: ClassVar[Literal[True]]
+
+
+@runtime_checkable
+class Reports(Protocol):
+    """An engine that is told which model answers: how many answers came from which."""
+
+    reported: Counter[str]

@@ -14,6 +14,7 @@ import queue
 import random
 import re
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 LONGEST_PAUSE_S = 60.0
 LONGEST_WAIT_S = 300.0  # of what a server may ask for
 CONNECT_S = 20.0
+MOST_REPORTED = 20  # models that a manifest lists
 BUSY = frozenset({408, 409, 425, 429})
 # What the engine itself sets; anything else may stand in ``extra``.
 OURS = frozenset(
@@ -141,6 +143,7 @@ class OpenAiEngine:
             )
         self.spec = spec
         self.model = model
+        self.reported: Counter[str] = Counter()
         self._key = _key(spec.key_variable)
         self._url = f"{spec.base_url.rstrip('/')}/chat/completions"
         self._form = wire.Form(
@@ -230,7 +233,11 @@ class OpenAiEngine:
         answer = wire.parsed(content, self._key)
         if error := wire.error_in(answer):
             raise self._refusal(wire.status_of(error), headers, content, error)
-        return wire.completion_of(answer, request)
+        completion = wire.completion_of(answer, request)
+        answers = wire.answering(answer)
+        if answers in self.reported or len(self.reported) < MOST_REPORTED:
+            self.reported[answers] += 1
+        return completion
 
     async def _post(self, body: bytes) -> tuple[int, "httpx.Headers", bytes]:
         """Status, headers and body; the body is bounded and as it came over the wire."""

@@ -181,6 +181,12 @@ def _count(body: Mapping[str, Any], name: str) -> int:
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
 
 
+def answering(body: Mapping[str, Any]) -> str:
+    """Who answers, as the server says: the model, and the version of what runs it."""
+    known = [body.get(name) for name in ("model", "system_fingerprint")]
+    return " ".join(readable(word)[:100] for word in known if isinstance(word, str)) or "unknown"
+
+
 def parsed(content: bytes, key: str | None) -> Mapping[str, Any]:
     """The JSON object that an answer is. Raises BusyError for anything else."""
     try:

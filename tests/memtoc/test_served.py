@@ -42,6 +42,7 @@ def test_an_arm_runs_on_a_server_without_weights_and_a_finished_one_asks_nothing
     (folder,) = arm_folders(tmp_path / "runs")
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["engine"]["server"] == server.url
+    assert set(manifest["engine"]["reported"]) == {"served fp_1"}
     assert not (tmp_path / ".cache" / "models").exists()
 
 
