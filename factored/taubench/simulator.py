@@ -19,7 +19,8 @@ from harness.completions import Message
 
 GREETING = "Hi! How can I help you today?"
 _LABEL = re.compile(
-    r"(?:^[*_#\s]*(?P<thought>Thoughts?)|^[*_#\s]*Response|[*_#\s]*\bUser Response)[*_\s]*:[*_\s]*",
+    r"(?:^[*_# \t]*(?:(?P<thought>Thoughts?)|Response)|[*_#]{0,4}(?<![a-z])User[ _]{1,3}Response)"
+    r"[*_ \t]*(?::|$)[*_\s]*",
     re.IGNORECASE | re.MULTILINE,
 )
 _VERDICT = re.compile(r"\b(true|false)\b", re.IGNORECASE)

@@ -67,6 +67,8 @@ def test_no_model_is_called_before_a_task_is_set(kind: str):
         ("**Thought:** Hm.\n\n**User Response:** Cancel it.\nNow.", "Cancel it.\nNow.", None),
         ("thought: a\nTHOUGHT: b\nuser response: c", "c", None),
         ("User Response: c", "c", None),
+        ("## Thought\nI am angry.\n## User Response\nCancel it.", "Cancel it.", None),
+        ("Thank you for the user response time.", "Thank you for the user response time.", None),
         ("Thought: a\nResponse: c", "c", None),
         ("Cancel it.", "Cancel it.", None),
         ("I had a thought: cancel it.", "I had a thought: cancel it.", None),
