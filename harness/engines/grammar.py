@@ -94,7 +94,10 @@ class Grammars:
 
         width = max(vocabulary, len(tokenizer))
         ends = sorted(token for token in stop_ids if token < width)
-        self._vocabulary = from_tokenizer(tokenizer, n_vocab=width, eos_token=ends or None)
+        try:
+            self._vocabulary = from_tokenizer(tokenizer, n_vocab=width, eos_token=ends or None)
+        except ValueError as error:
+            raise ValueError(_one_line(str(error))) from error
         self._compiled: dict[str, Any] = {}
 
     def matcher(self, schema: str) -> Any:
