@@ -310,3 +310,21 @@ def test_the_command_prints_figures_and_a_dialogue_and_a_dry_run_its_prompts(out
     assert dry.returncode == 0, dry.stderr
     assert "natural_language_tool_call" in dry.stdout
     assert "Amir Haddad" in dry.stdout
+
+
+@pytest.mark.slow
+def test_with_one_worker_no_text_depends_on_what_ran_before(tmp_path, smollm2, monkeypatch):
+    in_order = factored.pool.keys
+    overrides = [f"{role}.model.path={smollm2}" for role in ("tool_agent", "user")]
+    overrides += ["user=llm", "user.decoding.max_new_tokens=16", "domain.tasks=[4,5]", "trials=2"]
+    overrides += ["tool_agent.decoding.max_new_tokens=24", "pool.workers=1", "limits.steps=4"]
+    found = []
+    for direction in (1, -1):
+        monkeypatch.setattr(factored.pool, "keys", lambda arm, d=direction: in_order(arm)[::d])
+        home = tmp_path / str(direction)
+        folders = [f"paths.runs={home / 'runs'}", f"paths.cache={home / 'cache'}"]
+        result = evaluate(arm_of(compose_taubench(*overrides, *folders)))
+        rows = without_times(read_jsonl(result.folder / "generations.jsonl"))
+        found.append({(row["task_id"], row["trial"]): row for row in rows})
+    assert found[0] == found[1]
+    assert len({row["traj"][1]["content"] for row in found[0].values()}) > 2, "users are sampled"
