@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from factored.taubench.tasks import RESPOND
@@ -70,8 +71,11 @@ def _call(action: Mapping[str, Any]) -> str:
 
 def _line(console: Console, who: str, text: str, style: str = "") -> None:
     shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text)} characters)"
-    name = _safe(who[:MAX_NAME]).replace("\n", " ")
-    console.print(Text(f"{name:>12}  ", style="bold"), Text(_safe(shown), style=style), sep="")
+    line = Table.grid(padding=(0, 2, 0, 0))
+    line.add_column(justify="right", min_width=12, overflow="fold")
+    line.add_column(overflow="fold")
+    line.add_row(Text(_safe(who[:MAX_NAME]), style="bold"), Text(_safe(shown), style=style))
+    console.print(line)
 
 
 def _safe(text: str) -> str:

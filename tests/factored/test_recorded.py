@@ -122,8 +122,9 @@ def test_regrading_finds_a_reward_that_was_tampered_with(data, tmp_path, capsys)
     assert json.loads((tmp_path / "new.json").read_text())[1]["reward"] == before
 
 
-def test_nothing_of_a_hostile_file_steers_the_terminal(tmp_path, capsys):
+def test_nothing_of_a_hostile_file_steers_the_terminal(tmp_path, capsys, monkeypatch):
     """Control characters and markup in every field that is shown."""
+    monkeypatch.setenv("COLUMNS", "1000")
     evil = "\x1b[2J\x9b31m\u202e\x07[bold red]x[/]\udc80"
     turn = {"text": evil, "request": evil, "call": evil, "observation": evil, "source": evil}
     action = {"name": evil, "kwargs": {evil: evil}}
