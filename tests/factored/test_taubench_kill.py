@@ -88,6 +88,17 @@ def test_a_sweep_killed_at_any_line_goes_on_to_the_same_rows(tmp_path: Path, con
         assert outcome(home) == expected, line
 
 
+def finished_in(home: Path) -> list[tuple[str, int, int]]:
+    """Arm, task and trial of each whole row that lies there."""
+    found = []
+    for path in home.glob("runs/*/generations.jsonl"):
+        for line in path.read_text().splitlines(keepends=True):
+            if line.endswith("\n"):
+                row = json.loads(line)
+                found.append((path.parent.name, row["task_id"], row["trial"]))
+    return found
+
+
 def test_a_sweep_killed_again_and_again_plays_no_finished_episode_twice(
     tmp_path: Path, context: Any
 ):
@@ -96,10 +107,9 @@ def test_a_sweep_killed_again_and_again_plays_no_finished_episode_twice(
     home, kept, killed = tmp_path / "killed", 0, 0
     for line in sorted(RANDOM.sample(range(lines // 10, lines), 3)):
         killed += killed_at(context, home, line)[0] == -signal.SIGKILL
-        paths = home.glob("runs/*/generations.jsonl")
-        rows = sum(path.read_bytes().count(b"\n") for path in paths)
-        assert rows >= kept, "what is finished stays"
-        kept = rows
+        played = finished_in(home)
+        assert len(played) == len(set(played)) >= kept, "what is finished stays, once"
+        kept = len(played)
     assert killed
     assert killed_at(context, home, -1)[0] == 0
     assert outcome(home) == outcome(tmp_path / "whole")
