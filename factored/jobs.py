@@ -1,5 +1,6 @@
 """TauBench arms, and tool agents on recorded calls, as jobs: from a plan to an outcome."""
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,11 @@ def run_arm(planned: Plan) -> Outcome:
     console = terminal()
     for note in planned.notes:
         console.print(f"note: {note}", highlight=False, markup=False)
-    arm = prepare(taubench_settings(planned.config), planned.config)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arm = prepare(taubench_settings(planned.config), planned.config)
+    for warning in caught:
+        console.print(f"warning: {warning.message}", highlight=False, markup=False, soft_wrap=True)
     if arm.settings.dry_run:
         dry_run(arm, console)
         return Outcome("dry run", name=arm.name)

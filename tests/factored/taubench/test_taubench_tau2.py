@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import read_jsonl
+from arms import command, read_jsonl
 from playing import arm_of, compose_taubench
 
 from factored.evaluation import evaluate
@@ -137,6 +137,20 @@ def test_a_run_takes_the_tasks_that_can_be_scored_and_counts_the_others(wheel, t
     config["domain"]["tasks"] = [0, 4]
     with pytest.raises(UserError, match=r"task 4 cannot be scored here \(begins from another"):
         arm_of(config)
+
+
+def test_a_run_without_a_policy_says_so_in_a_line(wheel, tmp_path, outside):
+    data = imported(wheel, tmp_path / "out")
+    done = command(
+        "--config-name=taubench", "domain=retail", "domain.split=tau2", f"taubench.path={data}",
+        "tool_agent=oracle", "planner=llm", "user=llm", "engine@planner.engine=mock",
+        "engine@user.engine=mock", "dry_run=true", "tracker=none", *outside, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = (done.stdout + done.stderr).splitlines()
+    wanted = f"warning: {data / 'retail'}: has no policy.md: the agent reads none"
+    assert [line for line in lines if "policy.md" in line] == [wanted]
+    assert "2 tasks x 1 trials" in done.stdout
 
 
 def test_known_faults_are_those_of_the_split_that_is_run(wheel, data, tmp_path):
