@@ -18,8 +18,10 @@ from factored.taubench.environment import Environment
 from factored.taubench.simulator import HumanUser, SimulatedUserSpec, simulated
 from factored.taubench.users import RecordedUser, ScriptedUser, User
 from factored.tool_agents import ModelToolAgent, ModelToolAgentSpec, Oracle, ToolAgent
+from harness.engines.base import AsksServer
 from harness.folders import RunFolder
 from harness.progress import PassProgress
+from harness.served_tools import audit_served_tools
 from harness.shared_backend import SharedBackend
 
 Key = tuple[int, int, int]  # task, trial, seed
@@ -55,6 +57,8 @@ def run_episodes(arm: TauBenchArm, folder: RunFolder) -> list[dict[str, Any]]:
     keeping = threading.Lock()
     with PassProgress("episodes", len(keys(arm))) as progress, _stage(arm) as stage:
         progress.cached_rows(len(keys(arm)) - len(todo))
+        if todo and arm.tools:
+            _audit_served(stage)
 
         def play_and_keep(key: Key) -> None:
             row = play(stage, key)
@@ -67,6 +71,14 @@ def run_episodes(arm: TauBenchArm, folder: RunFolder) -> list[dict[str, Any]]:
     rows = [done[key] for key in keys(arm)]
     folder.write_generations(rows)
     return rows
+
+
+def _audit_served(stage: Stage) -> None:
+    """Where a server plays the planner: is its model shown the tools?"""
+    planner = stage.arm.settings.played.get("planner")
+    if planner and isinstance(planner.engine, AsksServer):
+        complete = stage.shared["planner"].complete
+        audit_served_tools(complete, planner.model.name, planner.decoding)
 
 
 def keys(arm: TauBenchArm) -> list[Key]:

@@ -56,6 +56,8 @@ class Cast:
 
     def planner(self, asked: Asked) -> Answer:
         opening = asked.body["messages"][1]["content"]
+        if is_probe(asked):
+            return said("yes", usage=counted(asked))
         action = script_of(lambda _, script: script.user_lines[0] == opening).actions[turn(asked)]
         if self.kind != "native_api":
             assert "tools" not in asked.body
@@ -73,6 +75,21 @@ class Cast:
         script = script_of(lambda number, _: BIKES.tasks["test"][number].instruction in task)
         lines = [*script.user_lines, "###STOP###"]
         return said(lines[min(turn(asked), len(lines) - 1)])
+
+
+def is_probe(asked: Asked) -> bool:
+    return bool(asked.body["messages"][1]["content"] == "Is it there?")
+
+
+def counted(asked: Asked, *swallowed: str) -> dict[str, int]:
+    """Prompt tokens, a word each, as of a template that swallows some fields."""
+    messages = [
+        {key: value for key, value in message.items() if message["role"] not in swallowed}
+        for message in asked.body["messages"]
+    ]
+    shown = {"messages": messages, "tools": asked.body["tools"]}
+    shown = {key: value for key, value in shown.items() if key not in swallowed}
+    return {"prompt_tokens": len(json.dumps(shown).split()), "completion_tokens": 1}
 
 
 def script_of(fits: Callable[[int, Script], bool]) -> Script:
@@ -273,7 +290,13 @@ def test_a_failed_server_is_shown_in_the_terminal(entry: Entry):
 
 def native(*replies: Answer) -> Callable[[Asked], Answer]:
     """A planner that answers by turn, with the scripted user."""
-    return lambda asked: replies[min(turn(asked), len(replies) - 1)]
+
+    def answer(asked: Asked) -> Answer:
+        if is_probe(asked):
+            return said("yes", usage=counted(asked))
+        return replies[min(turn(asked), len(replies) - 1)]
+
+    return answer
 
 
 def native_rows(outside: list[str], *replies: Answer) -> tuple[list[Asked], Mapping[str, Any]]:
@@ -284,7 +307,7 @@ def native_rows(outside: list[str], *replies: Answer) -> tuple[list[Asked], Mapp
         ]
         result = evaluate(arm_of(compose_taubench(*overrides, *outside)))
         (row,) = rows_of(result)
-        return list(server.asked), row
+        return [asked for asked in server.asked if not is_probe(asked)], row
 
 
 def test_of_several_native_calls_the_first_is_run_and_told_back(outside):
@@ -326,6 +349,49 @@ def test_a_native_call_that_cannot_be_run_is_punted_and_the_dialogue_goes_on(
     assert ("tool_calls" in told) is told_as_call
     assert answer["role"] == ("tool" if told_as_call else "user")
     assert answer["content"].startswith("Error: ")
+
+
+@pytest.mark.parametrize(
+    ("swallowed", "part"),
+    [("tools", "schemas"), ("assistant", "arguments"), ("tool", "answer"), (None, None)],
+)
+def test_a_server_whose_template_swallows_tools_is_found_out_before_a_dialogue(
+    outside, swallowed, part
+):
+    cast = Cast("native_api")
+
+    def answer(asked: Asked) -> Answer:
+        if not is_probe(asked):
+            return cast(asked)
+        return said("yes", usage=counted(asked, *([swallowed] if swallowed else [])))
+
+    with playing(answer, "native_api", outside) as (server, run):
+        if part is None:
+            assert run().metrics["pass"][0]["value"] == 1.0
+            return
+        with pytest.raises(UserError, match=rf"does not show it .*{part}.*agent=native"):
+            run()
+        assert all(is_probe(asked) for asked in server.asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            error(400, "auto tool choice requires --enable-auto-tool-choice"),
+            "enable-auto-tool-choice",
+        ),
+        (said("yes", usage={"prompt_tokens": 0}), "counts no prompt tokens"),
+    ],
+)
+def test_a_server_that_cannot_be_asked_for_tools_fails_the_run_in_its_own_words(
+    outside, given, words
+):
+    with (
+        playing(lambda _: given, "native_api", outside) as (_, run),
+        pytest.raises(RunFailedError, match=words),
+    ):
+        run()
 
 
 def test_a_native_call_that_the_server_left_in_the_text_is_found(outside):
