@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from harness.completions import Decoding, Message, Request
@@ -91,13 +92,7 @@ def batching(repeats: int) -> None:
     together = median(lambda: run(engine, [requests]), repeats)
     alone = median(lambda: run(engine, [[request] for request in requests]), repeats)
     print(f"hf engine, {len(requests)} prompts: batched is {alone / together:.1f} x one by one")
-    masked = [replace(request, schema=LONG_ANSWER) for request in requests]
-    for rows in (len(requests), 1):
-        spent = [per_token(engine, batch, rows, repeats) for batch in (masked, requests)]
-        ratio = spent[0] / spent[1]
-        print(
-            f"hf engine, {rows} rows a batch: a token held to a schema is {ratio:.2f} x a free one"
-        )
+    masking(engine, requests, repeats)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     print(f"peak memory of this process: {peak:.2f} GiB")
 
@@ -109,12 +104,15 @@ def run(engine: HfEngine, batches: list[list[Request]]) -> None:
             pass
 
 
-def per_token(engine: HfEngine, requests: list[Request], rows: int, repeats: int) -> float:
-    """Median seconds of a token, prompts included, with so many rows a batch."""
-    batches = [requests[at : at + rows] for at in range(0, len(requests), rows)]
-    groups = [group for batch in batches for group in engine.run(batch, range(rows))]
-    tokens = sum(reply.completion_tokens for group in groups for reply in group.values())
-    return median(lambda: run(engine, batches), repeats) / tokens
+def masking(engine: HfEngine, requests: list[Request], repeats: int) -> None:
+    """Replies held to a schema against free ones, all of as many tokens as they may have."""
+    engine.stop_ids = set()
+    masked = [replace(request, schema=LONG_ANSWER) for request in requests]
+    for rows in (len(requests), 1):
+        starts = range(0, len(requests), rows)
+        both = [[asked[at : at + rows] for at in starts] for asked in (masked, requests)]
+        held, free = (median(partial(run, engine, batches), repeats) for batches in both)
+        print(f"hf engine, {rows} rows a batch: held to a schema takes {held / free:.2f} x as long")
 
 
 def invented(number: int, folder: Path) -> Path:
