@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,7 +32,7 @@ class GenerationCache:
             path.parent.mkdir(parents=True, exist_ok=True)
         with self._errors():
             self._db = sqlite3.connect(path, timeout=WAIT_S)
-            self._db.execute("PRAGMA journal_mode=WAL")
+            _into_wal(self._db)
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, row TEXT NOT NULL)"
@@ -79,6 +80,22 @@ class GenerationCache:
             yield
         except (sqlite3.Error, ValueError) as error:
             raise UserError(_explain(self.path, error)) from error
+
+
+def _into_wal(db: sqlite3.Connection) -> None:
+    """Sets the mode where it is not set yet, and where the disk can have it.
+
+    SQLite does not wait for others that do the same at that moment: it refuses.
+    """
+    deadline = monotonic() + WAIT_S
+    while db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > deadline:
+                raise
+            sleep(0.01)
 
 
 def _explain(path: Path, error: Exception) -> str:

@@ -124,7 +124,10 @@ def chat_serving(answer: Callable[[Asked], Answer]) -> Iterator[ChatServer]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            if not sent:  # a client that has left
+                return
+            body = json.loads(sent)
             with counting:
                 again = sum(asked.body == body for asked in log)
                 asked = Asked(body, dict(self.headers), self.path, len(log), again)

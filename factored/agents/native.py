@@ -93,5 +93,6 @@ def read_calls(calls: Sequence[ToolCall]) -> Reading:
     try:
         json.loads(arguments)
     except (ValueError, RecursionError) as error:
-        return punt("malformed", f"the arguments of {name[:60]!r} are not JSON ({error})")
+        what = f"the arguments of {name[:60]!r} are" if name else "the call is"
+        return punt("malformed", f"{what} not JSON ({error})")
     return WrittenCall(f'{{"name": {json.dumps(name)}, "arguments": {arguments}}}')

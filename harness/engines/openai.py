@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 LONGEST_PAUSE_S = 60.0
 LONGEST_WAIT_S = 300.0  # of what a server may ask for
 CONNECT_S = 20.0
+MOST_IN_A_ROW = 20  # requests, beyond those on their way, that may fail without one that does not
 MOST_REPORTED = 20  # models that a manifest lists
 BUSY = frozenset({408, 409, 425, 429})
 # What the engine itself sets; anything else may stand in ``extra``.
@@ -144,6 +145,7 @@ class OpenAiEngine:
         self.spec = spec
         self.model = model
         self.reported: Counter[str] = Counter()
+        self._lost_in_a_row = 0
         self._key = _key(spec.key_variable)
         self._url = f"{spec.base_url.rstrip('/')}/chat/completions"
         self._form = wire.Form(
@@ -199,27 +201,39 @@ class OpenAiEngine:
         await self._client.aclose()
 
     async def _answer(self, index: int, request: Request) -> Answered:
-        """The completion, after as many tries as it takes; failed after the last."""
-        import httpx
-
+        """The completion of one request; raises UserError where none gets any."""
         sent = wire.body_of(request, self.model, self._form)
         body = json.dumps(sent, allow_nan=False).encode("ascii")
         async with self._slots:
-            for attempt in range(self.spec.retries + 1):
-                last = attempt == self.spec.retries
-                try:
-                    return index, await self._ask(request, body)
-                except RefusedError as error:
-                    return index, failed(str(error))
-                except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-                    if last:
-                        raise self._nobody_there(error) from error
-                    wait, reason = 0.0, ""
-                except BusyError as error:
-                    wait, reason = error.wait, str(error)
-                if not last:
-                    await asyncio.sleep(max(wait, self._pause(attempt)))
-        return index, failed(f"{reason} (tried {self.spec.retries + 1} times)")
+            completion = await self._tried(request, body)
+        lost = completion.finish == "error" and not completion.outgrown
+        self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0
+        if self._lost_in_a_row > MOST_IN_A_ROW + self.spec.concurrency:
+            raise UserError(
+                f"{self.spec.base_url} fails one request after another ({completion.error}): mend"
+                " it and run the same command again"
+            )
+        return index, completion
+
+    async def _tried(self, request: Request, body: bytes) -> Completion:
+        """The completion, after as many tries as it takes; failed after the last."""
+        import httpx
+
+        for attempt in range(self.spec.retries + 1):
+            last = attempt == self.spec.retries
+            try:
+                return await self._ask(request, body)
+            except RefusedError as error:
+                return failed(str(error))
+            except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+                if last:
+                    raise self._nobody_there(error) from error
+                wait, reason = 0.0, ""
+            except BusyError as error:
+                wait, reason = error.wait, str(error)
+            if not last:
+                await asyncio.sleep(max(wait, self._pause(attempt)))
+        return failed(f"{reason} (tried {self.spec.retries + 1} times)")
 
     def _pause(self, attempt: int) -> float:
         """Doubled with each attempt; drawn around that, so that not all come back at once."""
@@ -335,13 +349,18 @@ def _client(spec: OpenAiSpec, key: str | None) -> "httpx.AsyncClient":
         **({"Authorization": f"Bearer {key}"} if key else {}),
     }
     try:
+        httpx.URL(spec.base_url)
         return httpx.AsyncClient(
             headers=headers,
             timeout=httpx.Timeout(spec.timeout_s, connect=min(spec.timeout_s, CONNECT_S)),
-            limits=httpx.Limits(max_connections=spec.concurrency),
+            # Bounded by the engine's own slots: a request that is cancelled at the wrong moment
+            # keeps its place in the pool for good, and a bounded one would fill up.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=spec.concurrency),
             follow_redirects=False,
             trust_env=not _is_here(urlsplit(spec.base_url).hostname or ""),
         )
+    except httpx.InvalidURL as error:
+        raise UserError(f"engine.base_url cannot be used ({error}): mend it") from error
     except (ImportError, ValueError, OSError) as error:
         raise UserError(
             f"engine: the proxy or certificates of the environment cannot be used"

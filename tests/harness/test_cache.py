@@ -4,7 +4,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -261,3 +263,16 @@ def test_a_digest_is_the_same_in_another_process():
     )
     done = finished([sys.executable, "-c", script, str(ROOT)], env={"PYTHONHASHSEED": "7"})
     assert done.stdout.strip() == HELLO.digest
+
+
+def test_threads_that_make_a_cache_at_the_same_moment_all_get_it(tmp_path: Path):
+    def opened(path: Path, together: threading.Barrier) -> int:
+        together.wait(20)
+        with GenerationCache(path) as cache:
+            return len(cache.get(["absent"]))
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(40):
+            together = threading.Barrier(8)
+            path = tmp_path / str(number) / "generations.sqlite"
+            assert list(pool.map(opened, [path] * 8, [together] * 8)) == [0] * 8

@@ -422,15 +422,17 @@ def test_closing_ends_what_is_on_its_way_and_what_waits():
     assert len(server.asked) == 1
 
 
-def test_a_run_that_is_left_asks_no_more():
+def test_runs_that_are_left_ask_no_more_and_leave_room_for_the_next():
+    """Whatever moment a request is cancelled at, its place is free again."""
     with chat_serving(lambda asked: said(asked.prompt)) as server:
-        engine = spec(server.url, concurrency=1).open(MODEL, None)
-        groups = engine.run([ask(str(number)) for number in range(500)], range(500))
-        next(groups)
-        groups.close()  # type: ignore[attr-defined]
-        (after,) = completions(engine, ask("after"))
-    assert after.text == "after"
-    assert len(server.asked) < 500
+        for _ in range(60):
+            engine = spec(server.url, concurrency=1, timeout_s=5.0).open(MODEL, None)
+            groups = engine.run([ask(str(number)) for number in range(200)], range(200))
+            next(groups)
+            groups.close()  # type: ignore[attr-defined]
+            (after,) = completions(engine, ask("after"))
+            assert after.text == "after"
+        assert len(server.asked) < 60 * 200
 
 
 @pytest.mark.parametrize("usage", ["none", [1], {"prompt_tokens": "7"}, {"prompt_tokens": True}])
@@ -544,6 +546,7 @@ def test_an_error_that_quotes_the_prompt_does_not_pass_for_a_long_prompt(status)
         {"base_url": "ftp://127.0.0.1/v1"},
         {"base_url": "http://[::1/v1"},
         {"base_url": "http://127.0.0.1:port/v1"},
+        {"base_url": "http://127.0.0.1:99999/v1"},
         {"base_url": "http://ann:secret@127.0.0.1/v1"},
         {"base_url": "http://127.0.0.1/v1?key=secret"},
         {"key_variable": "sk-secret"},
@@ -648,3 +651,26 @@ def test_one_bad_request_among_good_ones_spoils_no_other():
     with chat_serving(answer) as server:
         found = completions(spec(server.url).open(MODEL, None), *(ask(str(n)) for n in range(8)))
     assert [reply.status == "error" for reply in found] == [0 < n < 5 for n in range(8)]
+
+
+@pytest.mark.parametrize("fault", [error(500, "on fire"), error(400, "no such field")])
+def test_a_server_that_fails_everything_is_not_asked_everything(fault):
+    with chat_serving(always(fault)) as server:
+        engine = spec(server.url, retries=0, concurrency=4).open(MODEL, None)
+        with pytest.raises(UserError, match=r"one request after another .*HTTP") as raised:
+            completions(engine, *(ask(str(number)) for number in range(1000)))
+    assert str(raised.value).isprintable()
+    assert len(server.asked) < 60
+
+
+def test_failures_between_answers_and_long_prompts_end_no_run():
+    long = error(400, "maximum context length is 8 tokens")
+
+    def some(asked: Asked) -> Answer:
+        return said("x") if int(asked.prompt) % 10 == 0 else error(500)
+
+    for answer in (some, always(long)):
+        with chat_serving(answer) as server:
+            engine = spec(server.url, retries=0, concurrency=2).open(MODEL, None)
+            found = completions(engine, *(ask(str(number)) for number in range(100)))
+        assert len(found) == 100
