@@ -1,14 +1,18 @@
 """Agent kinds: what a planner's text is read as, and the prompts."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playing import compose_taubench, form_of
+from playing import arm_of, compose_taubench, form_of
 
-from factored.agents import Ask, Say, WrittenCall
+from factored.agents import Ask, NativeApiForm, Say, WrittenCall, read_calls
 from factored.calls import Punt, read_json_call
 from factored.requests import parse_request
 from factored.taubench.tasks import Action
+from harness.completions import ToolCall
+from harness.errors import UserError
 
 KINDS = ("factored", "faep", "native", "react", "act")
 ACTION = Action("get_member", {"member_id": "M-1"})
@@ -33,6 +37,34 @@ def test_each_kind_reads_back_the_actions_that_it_writes(kind):
         assert read_json_call(written.text) == ACTION
     said = form.read(form.write(Action("respond", {"content": " Your bike: B-1.\n"})))
     assert said == Say(" Your bike: B-1.\n")
+
+
+def test_native_api_writes_no_tools_into_its_prompt_and_sends_every_schema(bikes):
+    form = form_of("native_api")
+    assert isinstance(form, NativeApiForm)
+    assert form.system(bikes.policy, bikes.schemas) == bikes.policy.strip()
+    assert [json.loads(tool) for tool in form.tools(bikes.schemas)] == list(bikes.schemas)
+    assert form.read(form.write(ACTION)) == form_of("native").read(form_of("native").write(ACTION))
+    assert form.answer("get_member", "M-105") == "M-105"
+
+
+@given(
+    name=st.text(), arguments=st.text() | st.sampled_from(["{}", "[]", '{}, "name": "x"', "NaN"])
+)
+def test_calls_beside_a_text_are_one_object_whatever_stands_in_them(name, arguments):
+    found = read_calls([ToolCall(name, arguments)])
+    if isinstance(found, WrittenCall):
+        call = json.loads(found.text)
+        assert list(call) == ["name", "arguments"]
+        assert call["name"] == name
+    else:
+        assert isinstance(found, Punt)
+        assert found.error == "malformed"
+
+
+def test_an_engine_that_sends_no_tools_is_refused_before_anything_runs():
+    with pytest.raises(UserError, match=r"engine 'hf' sends no tools.*agent=native"):
+        arm_of(compose_taubench("agent=native_api", "planner=llm"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
