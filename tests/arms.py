@@ -41,6 +41,20 @@ def options(group: str) -> list[str]:
     return sorted(path.stem for path in (ROOT / "conf" / group).glob("*.yaml"))
 
 
+def one_job(overrides: list[str]) -> list[str]:
+    """A sweep's first combination, without a launcher."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    parsed = OverridesParser.create().parse_overrides(overrides)
+    plain = [item for item in parsed if not item.key_or_group.startswith("hydra")]
+    return [
+        f"{item.get_key_element()}={next(item.sweep_string_iterator())}"
+        if item.is_sweep_override()
+        else str(item.input_line)
+        for item in plain
+    ]
+
+
 def row(name: str, gold: str, near: str, far: str | None = None, **fields: Any) -> dict[str, Any]:
     """A valid benchmark row; ``fields`` replace its other values."""
     schema = {

@@ -3,20 +3,28 @@
 Commands stand in code blocks of README.md and docs/*.md and in the help texts.
 """
 
+import importlib
 import json
 import math
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
-from arms import ROOT, write_rows
+from arms import ROOT, one_job, write_rows
 from entries import Entry
-from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from harness.command_line import read_command_line
 
 COMMAND = re.compile(r"(?:\.venv/bin/)?python evaluate\.py\b(?P<rest>.*)")
+CONF = ROOT / "conf"
+PRIMARIES = sorted(path.stem for path in CONF.glob("*.yaml"))
 EXPERIMENTS = sorted(path.stem for path in (ROOT / "conf/experiment/memtoc").glob("*.yaml"))
+composing = partial(initialize_config_dir, str(CONF), version_base="1.3")
 MAPPING = {
     "id": "13.0", "chain": 13, "hop": 0, "question": "Who found Rejuvelac?", "gold": "Ann Wigmore",
     "kind": "person", "family": "free_form", "near": "Sylvia Nasar", "near_repaired": None,
@@ -73,18 +81,6 @@ def test_every_experiment_runs_dry(entry: Entry, files: Path, name: str):
 
 def test_there_are_documented_commands():
     assert len(documented()) >= 5
-
-
-def one_job(overrides: list[str]) -> list[str]:
-    """A sweep's first combination, without a launcher."""
-    parsed = OverridesParser.create().parse_overrides(overrides)
-    plain = [item for item in parsed if not item.key_or_group.startswith("hydra")]
-    return [
-        f"{item.get_key_element()}={next(item.sweep_string_iterator())}"
-        if item.is_sweep_override()
-        else str(item.input_line)
-        for item in plain
-    ]
 
 
 ELSEWHERE = ("--config-name", "launcher")  # other tasks, other environments: composed only
@@ -153,3 +149,72 @@ def test_an_agent_of_a_wandb_sweep_gets_a_command_that_runs(entry: Entry, files:
         assert ended.code == 0, ended.err
     metrics = json.dumps(sweep["metric"])
     assert "boundary/" in metrics
+
+
+def help_of(primary: str) -> tuple[str, str]:
+    """The script that a primary config belongs to, and its help as printed."""
+    with composing():
+        shown = compose(primary, return_hydra_config=True).hydra.help
+    return f"{shown.app_name}.py", str(shown.template)
+
+
+def groups_of(help_text: str) -> dict[str, set[str]]:
+    """The groups that a help lists with their options; what is in brackets is a remark."""
+    listed = re.search(r"Groups \(group=option\)\n(.*?)\n *\n", help_text, flags=re.DOTALL)
+    found: dict[str, set[str]] = {}
+    group = ""
+    for line in re.sub(r" \(.*?\)", "", listed[1]).splitlines() if listed else ():
+        name, options_of_line = re.fullmatch(r" {2,4}(\S*) {2,}(.*)", line).groups()
+        group = name or group
+        found.setdefault(group, set()).update(re.findall(r"[^ ,]+", options_of_line))
+    return {group: listed for group, listed in found.items() if "@" not in group}
+
+
+@pytest.mark.parametrize("primary", PRIMARIES)
+def test_every_config_has_a_help_with_its_purpose_and_its_own_groups(primary: str):
+    script, text = help_of(primary)
+    assert script in text.splitlines()[0], "the purpose comes first, and begins with the script"
+    assert len(text.split("\n\n")[0]) > 100
+    with composing():
+        choices = compose(primary, return_hydra_config=True).hydra.runtime.choices
+    own = {name for name in choices if not re.search("^(hydra|short|local)|@", name)}
+    assert groups_of(text) == {
+        name: {
+            str(path.relative_to(CONF / name).with_suffix(""))
+            for path in (CONF / name).rglob("*.yaml")
+        }
+        for name in own
+    }
+
+
+@pytest.mark.parametrize("primary", PRIMARIES)
+def test_every_help_has_five_examples_that_compose(primary: str):
+    script, text = help_of(primary)
+    examples = [line.strip() for line in text.split("Examples\n")[1].splitlines() if "  " in line]
+    assert len(examples) == len(set(examples)) == 5
+    asked = []
+    for example in examples:
+        program, name, *arguments = shlex.split(example)
+        assert (program, name) == ("python", script)
+        files = importlib.import_module(Path(script).stem).CONFIGS
+        line = read_command_line(arguments, files)
+        asked.append(line.config)
+        with composing():
+            compose(
+                line.config, one_job([part for part in line.arguments if re.match(r"[^-]+=", part)])
+            )
+    assert primary in asked
+
+
+@pytest.mark.parametrize("primary", ["evaluate", "merge", "taubench", "calls"])
+def test_debug_limit_is_a_short_run_of_whatever_is_run(primary: str):
+    with composing():
+        plain = compose(primary, ["tracker=wandb"])
+        short = compose(primary, ["debug=limit"])
+    small = {"taubench": "domain.tasks", "calls": "sample"}.get(primary, "limit")
+    number = OmegaConf.select(short, small)
+    assert (number if isinstance(number, int) else len(number)) <= 8
+    assert short.tracker.kind == "none"
+    short.tracker = plain.tracker
+    OmegaConf.update(short, small, OmegaConf.select(plain, small))
+    assert short == plain, "nothing else is changed"
