@@ -9,6 +9,8 @@ from typing import Any
 from harness.entry import start
 from harness.outcomes import Outcome
 
+CONFIGS = {"rescore": "rescore"}
+
 
 def run(config: dict[str, Any]) -> Outcome:
     """Scores the arm named in a resolved config again."""
@@ -29,4 +31,4 @@ def run(config: dict[str, Any]) -> Outcome:
 
 
 if __name__ == "__main__":
-    start("rescore", run)
+    start(CONFIGS, run)

@@ -14,6 +14,8 @@ from typing import Any
 from harness.entry import start
 from harness.outcomes import Outcome, Plan
 
+CONFIGS = {name: name for name in ("evaluate", "merge", "taubench", "calls")}
+
 
 def jobs_of(task: str) -> ModuleType:
     """The module that plans and runs a task; the other one is not imported."""
@@ -33,4 +35,4 @@ def run(config: dict[str, Any]) -> Outcome:
 
 
 if __name__ == "__main__":
-    start("evaluate", run, plan)
+    start(CONFIGS, run, plan)

@@ -38,14 +38,14 @@ from factored.tool_agents import (
 from harness.cache import GenerationCache
 from harness.completions import Completion, Request
 from harness.environment import environment
-from harness.errors import UserError
+from harness.errors import RunFailedError, UserError
 from harness.fingerprint import fingerprint
 from harness.folders import RunFolder, open_folder
 from harness.generation import Backend, resident
 from harness.hashing import digest_of
 from harness.models import locate
 from harness.outcomes import Outcome, Plan
-from harness.passes import Row, RunFailedError, check_errors, run_pass
+from harness.passes import Row, check_errors, run_pass
 from harness.settings import parse
 from harness.terminal import console as terminal
 from harness.tracking import TrackerSpec
@@ -139,7 +139,7 @@ def run(planned: Plan) -> Outcome:
         folder=str(folder.path),
         figures={"exact": f"{exact['exact']}/{exact['total']}"},
         loads=arm.backend.loads if arm.backend else 0,
-        show=lambda: show_calls(metrics, folder.path, Console()),
+        show=lambda: show_calls(metrics, folder.path, terminal()),
     )
 
 

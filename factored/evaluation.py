@@ -10,8 +10,8 @@ from factored.episode import INVALID
 from factored.metrics import measure
 from factored.pool import run_episodes
 from factored.results import summary_row
+from harness.errors import RunFailedError
 from harness.folders import RunFolder, open_folder
-from harness.passes import RunFailedError
 
 RESULTS = "results.json"
 

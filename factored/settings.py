@@ -21,7 +21,7 @@ from factored.taubench.simulator import (
 )
 from factored.tool_agents import ModelToolAgentSpec, OracleSpec, canonical_tool_agent
 from harness.errors import UserError
-from harness.settings import parse
+from harness.settings import need_parts, parse
 from harness.tracking import TrackerSpec
 
 PlannerSpec = Annotated[ModelPlannerSpec | ScriptSpec, Field(discriminator="kind")]
@@ -149,6 +149,9 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     Only the factored agent has a tool agent, which writes freely unless it says otherwise; ids of
     tasks are sorted, each once.
     """
+    need_parts(container, {"domain": (), "agent": ("kind", "name")})
+    if "tool_agent" not in container:
+        raise UserError("tool_agent has no value: set it, as in tool_agent=llm")
     domain = dict(container["domain"])
     for key in ("tasks", "exclude"):
         if isinstance(domain.get(key), list):

@@ -1,26 +1,35 @@
 """The one wrapper around Hydra that every entry point stands on: errors in a line, exit codes.
 
-Exit codes: 0 done, 1 the run failed, 2 a mistake of the user, 130 interrupted.
+Exit codes: 0 done, 1 the run failed, 2 a mistake of the user, 130 interrupted, 143 terminated.
 """
 
 import os
+import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from errno import EACCES, EPERM, EROFS
+from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from harness.compose import CONF, config_of, explain
-from harness.errors import UserError
+from harness.command_line import CommandLine, read_command_line
+from harness.compose import CONF, explain
+from harness.errors import RunFailedError, UserError
 from harness.files import NO_ROOM
 from harness.outcomes import Job, Outcome, Planner
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, MISTAKE = 0, 1, 2
+BAD_PATH = (EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP)
+# Libraries that read the command line and the files under conf/: what they raise is about those.
+READERS = ("hydra", "omegaconf", "yaml")
+
+
+class TerminatedError(KeyboardInterrupt):
+    """A scheduler's SIGTERM: everything is closed as after Ctrl-C."""
 
 
 @dataclass
@@ -29,12 +38,14 @@ class Task:
 
     ``planner`` lets the sweeper check all jobs before the first starts. ``gpus`` are those among
     which jobs that run side by side on this machine choose, ``sweep`` names the sweep that a job
-    belongs to; ``codes`` collects the exit codes.
+    belongs to; ``codes`` collects the exit codes. ``flags`` go before the overrides of a command
+    that repeats a job.
     """
 
     job: Job
     planner: Planner | None
     config_name: str
+    flags: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     sweep: str = ""
     codes: list[int] = field(default_factory=list)
@@ -59,36 +70,48 @@ class Task:
         from harness.settings import resolve
 
         settings = resolve(config)
-        if self.sweep and settings.get("tracker", {}).get("group", self.sweep) is None:
-            settings["tracker"]["group"] = self.sweep
-        with own_gpu(self.gpus, Path(settings.get("paths", {}).get("cache", "."))):
+        tracker = settings.get("tracker")
+        if self.sweep and isinstance(tracker, dict) and tracker.get("group", "") is None:
+            tracker["group"] = self.sweep
+        if not self.gpus:
+            return self.job(settings)
+        with own_gpu(self.gpus, Path(settings["paths"]["cache"])):
             return self.job(settings)
 
 
-def start(config_name: str, job: Job, planner: Planner | None = None) -> NoReturn:
-    """Composes the config, runs ``job`` on it as a plain container, exits with its code.
+def start(configs: Mapping[str, str], job: Job, planner: Planner | None = None) -> NoReturn:
+    """Composes a config, runs ``job`` on it as a plain container, exits with its code.
 
-    Under ``-m`` the sweeper asks ``planner`` about every job first.
+    ``configs`` are those that ``--config-name`` may name, as files under conf/; the first is the
+    default. Under ``-m`` the sweeper asks ``planner`` about every job first.
     """
     import hydra
 
-    task = Task(job, planner, config_of(sys.argv[1:], config_name))
-    sys.argv[1:] = sorted(sys.argv[1:], key=_is_override)
+    asked = _asked(configs)
+    task = Task(job, planner, asked.config, asked.flags)
+    sys.argv[1:] = asked.arguments
     # With this set Hydra raises its errors instead of printing them, so that they can be reworded.
     os.environ["HYDRA_FULL_ERROR"] = "1"
-    main = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)
+    main = hydra.main(version_base="1.3", config_path=str(CONF), config_name=task.config_name)
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         code, _ = guarded(main(task), task.config_name)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         _say("interrupted: run the same command again to go on")
-        code = INTERRUPTED
+        code = 128 + (signal.SIGTERM if isinstance(stop, TerminatedError) else signal.SIGINT)
     sys.exit(max([code, *task.codes]))
 
 
-def _is_override(argument: str) -> bool:
-    """False for a flag that stands alone: argparse wants those before the overrides."""
-    alone = argument in ("-m", "--multirun", "-h", "--help", "--hydra-help", "--resolve")
-    return not (alone or (argument.startswith("--") and "=" in argument))
+def _asked(configs: Mapping[str, str]) -> CommandLine:
+    try:
+        return read_command_line(sys.argv[1:], configs)
+    except UserError as error:
+        _say(f"error: {error}")
+        sys.exit(MISTAKE)
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise TerminatedError
 
 
 def guarded(work: Callable[[], object], config_name: str) -> tuple[int, str]:
@@ -111,21 +134,25 @@ def _explained(error: Exception, config_name: str) -> tuple[int, str]:
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
-    from harness.passes import RunFailedError
-
-    if isinstance(error, UserError):
-        return MISTAKE, str(error)
-    if isinstance(error, RunFailedError):
-        return FAILED, str(error)
+    if isinstance(error, UserError | RunFailedError):
+        return MISTAKE if isinstance(error, UserError) else FAILED, str(error)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return MISTAKE, explain(error, config_name)
     if "Config group override" in str(error):
         return MISTAKE, f"an override names no group or no option ({error}): write group=option"
-    if isinstance(error, OSError) and error.errno in (*NO_ROOM, EACCES, EPERM, EROFS):
+    if isinstance(error, OSError) and error.errno in (*NO_ROOM, *BAD_PATH):
         where = error.filename or "a file"
         return MISTAKE, f"{where}: {error.strerror}: free the disk or set paths.*"
+    if _raised_in(error).startswith(READERS):
+        return MISTAKE, f"the command line or a file under conf/ cannot be read: {error}"
     traceback.print_exception(error)
     return FAILED, f"{type(error).__name__}: {error}"
+
+
+def _raised_in(error: Exception) -> str:
+    """The module whose code raised the error."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    return str(frames[-1][0].f_globals.get("__name__", "")) if frames else ""
 
 
 def _say(line: str) -> None:

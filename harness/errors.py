@@ -12,6 +12,13 @@ class UserError(ValueError):
     """
 
 
+class RunFailedError(Exception):
+    """A run that could not be finished, for want of memory or since too many of its rows failed.
+
+    What was generated is kept. Entry points print it without a traceback and exit with code 1.
+    """
+
+
 NEAR = 0.5  # how like a name must be to be meant (difflib's ratio)
 LISTED = 16  # names that fit into one line
 

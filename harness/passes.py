@@ -7,14 +7,10 @@ from typing import Any
 
 from harness.cache import GenerationCache
 from harness.completions import Completion, Request, from_row, to_row
-from harness.errors import UserError
+from harness.errors import RunFailedError, UserError
 from harness.folders import RunFolder
 from harness.generation import Backend, PassCounts, generate
 from harness.progress import PassProgress
-
-
-class RunFailedError(Exception):
-    """Too many rows of a pass failed; what was generated is kept."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from harness.completions import Completion, Decoding, Message, Request, ToolCall
-from harness.errors import UserError
-from harness.passes import RunFailedError
+from harness.errors import RunFailedError, UserError
 
 PARTS = ("the tools' schemas", "a call's arguments", "a tool's answer")
 LONG = " ".join(["river", "window", "seven", "garden", "paper", "orange", "north", "silver"] * 6)

@@ -1,7 +1,8 @@
 """From a composed Hydra config to frozen dataclasses, with errors that a user can act on."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, TypeVar
 
 from omegaconf import DictConfig, OmegaConf
@@ -9,6 +10,7 @@ from omegaconf.errors import InterpolationKeyError, MissingMandatoryValue, Omega
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from harness.errors import UserError
+from harness.fingerprint import leaves
 
 Settings = TypeVar("Settings")
 
@@ -28,7 +30,27 @@ def resolve(config: DictConfig) -> dict[str, Any]:
     except OmegaConfBaseException as error:
         raise UserError(f"config: {str(error).splitlines()[0]}") from error
     assert isinstance(container, dict)
-    return {str(key): value for key, value in container.items()}
+    named = {str(key): value for key, value in container.items()}
+    for key, value in leaves(named):
+        if isinstance(value, float) and not isfinite(value):
+            raise UserError(f"{key}={value} is no number that can be used: give a finite one")
+    return named
+
+
+def need_parts(container: Mapping[str, Any], parts: Mapping[str, Sequence[str]]) -> None:
+    """Raises UserError unless each group of ``parts`` is there and has the keys listed for it.
+
+    For what is read before ``parse`` has seen the whole.
+    """
+    for group, keys in parts.items():
+        if group not in container:
+            raise UserError(f"{group} has no value: set it, as in {group}=...")
+        part = container[group]
+        if not isinstance(part, Mapping):
+            raise UserError(f"{group}={part!r} is not one of its options: see --help")
+        for key in keys:
+            if key not in part:
+                raise UserError(f"{group}.{key} has no value: set it, as in {group}.{key}=...")
 
 
 def parse(settings: type[Settings], container: Mapping[str, Any]) -> Settings:

@@ -52,13 +52,13 @@ class Sweep:
 
 def check_presets(overrides: Sequence[str]) -> None:
     """Refuses a sweep over experiments: each has combinations of its own, which would be lost."""
-    for override in overrides:
-        key, _, value = override.partition("=")
-        if key.lstrip("+").split("@")[0] == "experiment" and ("," in value or "(" in value):
-            raise UserError(
-                f"{override}: an experiment is a sweep of its own, two cannot be swept over:"
-                " run one command for each"
-            )
+    asked = [o for o in overrides if o.partition("=")[0].lstrip("+").split("@")[0] == "experiment"]
+    several = len(asked) > 1 or any("," in override or "(" in override for override in asked)
+    if several:
+        raise UserError(
+            f"{' '.join(asked)}: an experiment is a sweep of its own, two cannot be swept over:"
+            " run one command for each"
+        )
 
 
 def plan_sweep(
@@ -96,14 +96,10 @@ def _key(plan: Plan) -> str:
     return digest_of({name: part for name, part in plan.config.items() if name != "tracker"})
 
 
-def command_of(overrides: Sequence[str], config_name: str, default: str) -> str:
+def command_of(overrides: Sequence[str], flags: Sequence[str]) -> str:
     """The command that repeats one job of a sweep, ready to be pasted into a shell."""
-    script = sys.argv[0]
-    parts = ["python", script]
-    if config_name != default:
-        parts.append(f"--config-name={config_name}")
     alone = ["hydra.mode=RUN"] if any(o.startswith("experiment=") for o in overrides) else []
-    return shlex.join([*parts, *overrides, *alone])
+    return shlex.join(["python", sys.argv[0], *flags, *overrides, *alone])
 
 
 def show_sweep(
@@ -128,7 +124,7 @@ def _table(sweep: Sweep, outcomes: Sequence[Outcome]) -> Table:
     names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.figures))
     table = Table(title=f"Sweep of {len(sweep.jobs)} arms", title_justify="left")
     table.add_column("arm", overflow="fold", ratio=1)
-    table.add_column("status", max_width=7)
+    table.add_column("status", max_width=8)
     for name in names:
         table.add_column(name, justify="right", max_width=9)
     for number, job in enumerate(sweep.jobs):

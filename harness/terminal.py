@@ -8,5 +8,8 @@ LOG_WIDTH = 120  # columns of a table in a file or a pipe, which have no width o
 
 
 def console() -> Console:
-    """Standard output; as wide as the terminal, or wide enough for a table where there is none."""
-    return Console(width=None if sys.stdout.isatty() else LOG_WIDTH)
+    """Standard output; as wide as the terminal, or wide enough for a table where there is none.
+
+    Brackets are brackets: labels, names and replies hold what looks like rich's markup.
+    """
+    return Console(width=None if sys.stdout.isatty() else LOG_WIDTH, markup=False, emoji=False)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from harness.errors import UserError
-from harness.files import disk_errors, write_json
+from harness.files import locked, write_json
 
 MOST_SAMPLES = 200  # W&B's tables are slow beyond
 # Of the variables that W&B reads, these say who we are and where it is; all others say what a run
@@ -80,13 +80,22 @@ Log = Callable[[Findings], None]
 def tracked(spec: NoTracker | WandbTracker, run: TrackedRun) -> Iterator[Log]:
     """Opens the run with the tracker and closes it whatever happens inside.
 
-    A run that was finished and shown before is not shown again.
+    A run that was finished and shown before is not shown again. A second process that wants the
+    same run waits here, and then finds it shown.
     """
-    if isinstance(spec, NoTracker) or _was_shown(spec, run):
+    if isinstance(spec, NoTracker):
         yield _ignore
         return
-    with disk_errors(run.root):
-        (run.root / "wandb").mkdir(parents=True, exist_ok=True)
+    with locked(run.root / "wandb" / f".{run.id}.lock"):
+        if _was_shown(spec, run):
+            yield _ignore
+        else:
+            with _shown_by_wandb(spec, run) as log:
+                yield log
+
+
+@contextmanager
+def _shown_by_wandb(spec: WandbTracker, run: TrackedRun) -> Iterator[Log]:
     with _environment(run.root):
         shown = _open(spec, run)
         try:

@@ -44,8 +44,7 @@ class ArmSweeper(BasicSweeper):  # type: ignore[misc]  # Hydra's classes are not
         for line in sweep.lines():
             console.print(f"note: {line}", highlight=False, markup=False, soft_wrap=True)
         outcomes: list[Outcome] = []
-        name = str(self._config.hydra.job.config_name)
-        commands = [command_of(job.overrides, name, self.task.config_name) for job in sweep.jobs]
+        commands = [command_of(job.overrides, self.task.flags) for job in sweep.jobs]
         try:
             self._launch(sweep, outcomes, console)
         finally:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.cache import GenerationCache
+from harness.errors import RunFailedError
 from harness.folders import RunFolder, open_folder
-from harness.passes import Row, RunFailedError, check_errors, counts_row, run_pass
+from harness.passes import Row, check_errors, counts_row, run_pass
 from memtoc.arm import Arm
 from memtoc.episodes import episodes, has_row
 from memtoc.memories import elicit

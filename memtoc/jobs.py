@@ -18,7 +18,7 @@ from memtoc.arm import Arm, prepare
 from memtoc.dry_run import dry_run
 from memtoc.evaluation import ArmResult, evaluate
 from memtoc.merging import merged
-from memtoc.settings import ArmSettings, Report, arm_settings
+from memtoc.settings import MOST_SHARDS, ArmSettings, Report, arm_settings
 from memtoc.tables import show
 
 FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", "generations.jsonl")
@@ -57,10 +57,10 @@ def run_arm(plan: Plan) -> Outcome:
 def plan_merge(container: dict[str, Any]) -> Plan:
     """The plan of the whole arm, with the number of shards that it is joined from."""
     arm = {name: part for name, part in container.items() if name != "shards"}
-    shards = container["shards"]
-    if not isinstance(shards, int) or shards < 2:
-        raise UserError(f"shards={shards}: give the number of shards, at least 2")
-    if container["shard"] is not None:
+    shards = container.get("shards")
+    if not isinstance(shards, int) or not 2 <= shards <= MOST_SHARDS:
+        raise UserError(f"shards={shards}: give the number of shards, from 2 to {MOST_SHARDS}")
+    if container.get("shard") is not None:
         raise UserError("shard is for the arms that are joined: leave it out, and set shards=n")
     planned = rules.plan({**arm, "task": "evaluate"})
     return replace(planned, config={**planned.config, "task": "merge", "shards": shards})

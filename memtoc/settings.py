@@ -12,7 +12,7 @@ from harness.engines import EngineSpec
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of
 from harness.models import ModelSpec
-from harness.settings import parse
+from harness.settings import need_parts, parse
 from harness.tracking import TrackerSpec
 from memtoc.sources import BenchmarkSpec
 
@@ -21,6 +21,7 @@ CONDITIONS = ("tool_right", "tool_wrong", "tool_wrong_far", "tool_error", "noop"
 ALIASES = {"no_conflict": "tool_right"}
 # What a release's own prompts have settled.
 VERBATIM = ("layout", "clauses", "payload")
+MOST_SHARDS = 9999
 
 Section = Literal["note", "schema", "question", "return", "mitigation", "answer_line"]
 Presents = Literal["tool", "passage"]
@@ -178,6 +179,9 @@ def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
             raise UserError(f"paths.{name} is empty: name a folder")
     if arm.ids is not None and not arm.ids:
         raise UserError("ids is empty: name some questions, or null for all")
+    for name in ("layout", "clauses"):
+        if getattr(arm, name) is None and arm.benchmark.source != "released":
+            raise UserError(f"{name} has no value: a prompt needs it, leave it as it was")
     if arm.layout and sorted(arm.layout.sections) != sorted(get_args(Section)):
         raise UserError(f"layout.sections: name each of {', '.join(get_args(Section))} once")
     _check_wording(arm.formulation)
@@ -212,8 +216,8 @@ def _plain_shard(given: Any) -> str | None:
 def _shard(given: Any) -> dict[str, int] | None:
     if given is None:
         return None
-    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", str(given))
-    if not found or not 1 <= int(found[1]) <= int(found[2]):
+    found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", str(given))
+    if not found or not 1 <= int(found[1]) <= int(found[2]) <= MOST_SHARDS:
         raise UserError(f"shard={given}: write the part and the number of parts, as in shard=1/4")
     return {"part": int(found[1]), "parts": int(found[2])}
 
@@ -225,7 +229,8 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     payload without a condition that shows it is null, and so is what a release's own prompts leave
     no room for.
     """
-    for name in ("benchmark", "conditions", "frame", "payload", "ids", "shard"):
+    need_parts(container, {"benchmark": ("source",), "frame": ("name",)})
+    for name in ("conditions", "payload", "ids", "shard"):
         if name not in container:
             raise UserError(f"{name} has no value: set it, as in {name}=...")
     given = [ALIASES.get(name, name) for name in _texts(container["conditions"], "conditions")]
@@ -239,6 +244,8 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         else []
     )
     ids, payload = container["ids"], container["payload"] if "tool_error" in known else None
+    if payload is None and "tool_error" in known:
+        raise UserError("payload has no value: tool_error shows it, as in payload=timeout")
     verbatim = dict.fromkeys(VERBATIM) if container["benchmark"]["source"] == "released" else {}
     return {
         **container,

@@ -27,11 +27,13 @@ class Builder:
         self.root, self.monkeypatch, self.capsys = root, monkeypatch, capsys
 
     def __call__(self, *arguments: str) -> Ended:
-        paths = [f"paths.benchmarks={self.root / 'built'}", f"paths.cache={self.root / 'cache'}"]
+        paths = [f"paths.benchmarks={self.root / 'built'}"]
+        if "--config-name=taubench" not in arguments:
+            paths.append(f"paths.cache={self.root / 'cache'}")
         self.monkeypatch.setattr(sys, "argv", ["build.py", *paths, *arguments])
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            start("build", build.run, build.plan)
+            start(build.CONFIGS, build.run, build.plan)
         captured = self.capsys.readouterr()
         assert isinstance(ended.value.code, int)
         return Ended(ended.value.code, captured.out, captured.err)

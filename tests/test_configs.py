@@ -1,5 +1,9 @@
 """Every file under conf/ composes, and what experiments and options may not do."""
 
+import json
+import operator
+from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from hydra import compose, initialize_config_dir
 
 import evaluate
 from harness.errors import UserError
+from harness.settings import resolve
 
 CONF = ROOT / "conf"
 EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment" / "memtoc").glob("*.yaml"))
@@ -112,3 +117,45 @@ def test_run_folders_leave_nothing_of_hydras():
         config = compose("evaluate", return_hydra_config=True)
     assert config.hydra.output_subdir is None
     assert config.hydra.run.dir == "."
+
+
+NO_VALUE = (None, 3, "x", [], {"a": 1})
+
+
+def nodes(container: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The path of every key and item of a config."""
+    if above:
+        yield above
+    parts = container.items() if isinstance(container, dict) else ()
+    parts = enumerate(container) if isinstance(container, list) else parts
+    for key, part in parts:
+        yield from nodes(part, (*above, key))
+
+
+@pytest.mark.parametrize(
+    ("primary", "overrides"),
+    [
+        ("evaluate", ("engine=mock",)),
+        ("evaluate", ("benchmark=released", "benchmark.path=x", "decoding=sampled")),
+        ("taubench", ("planner=llm", "user=verify", "domain=airline", "agent=react")),
+        ("calls", ("domain=airline", "taubench.path=x", "taubench.recording=x")),
+        ("merge", ("shards=2",)),
+    ],
+)
+def test_whatever_stands_in_the_place_of_a_value_is_taken_or_refused_in_one_line(
+    primary: str, overrides: tuple[str, ...]
+):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        whole = json.dumps(resolve(compose(primary, list(overrides))))
+    refused = 0
+    for path in nodes(json.loads(whole)):
+        for value in NO_VALUE:
+            config = json.loads(whole)
+            *above, last = path
+            reduce(operator.getitem, above, config)[last] = value
+            try:
+                evaluate.jobs_of(json.loads(whole)["task"]).plan(config)
+            except UserError as error:
+                refused += 1
+                assert "\n" not in str(error)
+    assert refused > 100

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from entries import Entry, arm_folders
+from entries import ROOT, Entry, arm_folders
 
 from harness.engines.mock import MockEngine
 from harness.errors import UserError
@@ -130,6 +130,33 @@ def test_the_command_of_a_failed_job_repeats_that_job_alone(entry: Entry):
     assert "mend the cause" in again.err
 
 
+def test_the_command_of_a_failed_job_keeps_the_folder_of_its_options(entry: Entry, tmp_path: Path):
+    import shlex
+
+    wording = (ROOT / "conf/formulation/ref.yaml").read_text(encoding="utf-8")
+    options = tmp_path / "my options" / "formulation"
+    options.mkdir(parents=True)
+    (options / "mine.yaml").write_text(wording.replace("name: ref", "name: mine"), encoding="utf-8")
+    rule = "engine.rules=[{contains: FINAL, error: down}]"
+    ended = entry("-m", f"--config-dir={options.parent}", "formulation=mine,ref", rule, *MOCK)
+    line = next(line for line in ended.out.splitlines() if "formulation=mine" in line[:200])
+    commands = [line for line in ended.out.splitlines() if "python evaluate.py" in line]
+    assert line and len(commands) == 2
+    again = entry(*shlex.split(commands[0])[2:])
+    assert again.code == 1
+    assert "mend the cause" in again.err
+
+
+def test_what_looks_like_markup_is_shown_as_it_is(entry: Entry):
+    ended = entry("-m", "conditions=[tool_right],[tool_wrong]", *MOCK)
+    assert ended.code == 0
+    assert ended.out.count("conditions=[tool_right]") == 2
+    assert ended.out.count("conditions=[tool_wrong]") == 2
+    ended = entry("-m", 'formulation.answer_line="x [/b] :smile:","y"', *MOCK)
+    assert ended.code == 0, ended.err
+    assert "[/b] :smile:" in ended.out
+
+
 def test_a_job_out_of_memory_fails_and_the_sweep_goes_on(
     entry: Entry, monkeypatch: pytest.MonkeyPatch
 ):
@@ -180,6 +207,9 @@ def test_two_experiments_are_no_sweep(override: str):
 
 def test_two_experiments_are_refused_on_the_command_line(entry: Entry):
     ended = entry("-m", "experiment=memtoc/frames,memtoc/clauses", *MOCK)
+    assert ended.code == 2
+    assert "run one command for each" in ended.err
+    ended = entry("experiment=memtoc/frames", "experiment=memtoc/clauses", *MOCK)
     assert ended.code == 2
     assert "run one command for each" in ended.err
 

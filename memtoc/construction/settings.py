@@ -66,7 +66,7 @@ class BuildSettings:
     strict: bool
     redraw_temporal: bool
     apply_repairs: bool
-    out: str
+    out: Annotated[str, Field(pattern=r"\S")]
     paths: BuildPaths
 
 

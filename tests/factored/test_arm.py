@@ -13,9 +13,8 @@ from playing import arm_of, compose_taubench
 import factored.pool
 from factored.evaluation import TauBenchResult, evaluate
 from factored.jobs import plan
-from harness.errors import UserError
+from harness.errors import RunFailedError, UserError
 from harness.fingerprint import is_cosmetic
-from harness.passes import RunFailedError
 
 ORACLE = ("tool_agent=oracle",)
 QUICK = ("pool.retries=1", "pool.pause_s=0.0")

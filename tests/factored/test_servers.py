@@ -31,8 +31,7 @@ from factored.scripts import Script, domain_scripts
 from factored.taubench.environment import LoadedDomain
 from factored.taubench.loading import load_domain
 from factored.taubench.tasks import RESPOND, Action
-from harness.errors import UserError
-from harness.passes import RunFailedError
+from harness.errors import RunFailedError, UserError
 
 ROLES = ("planner", "tool_agent", "user")
 KINDS = ("factored", "faep", "native", "native_api", "react", "act")

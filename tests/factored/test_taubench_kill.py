@@ -38,7 +38,7 @@ def sweep(home: str) -> None:
     os.chdir(home)
     sys.argv = ["evaluate.py", *SWEEP]
     try:
-        start("evaluate", evaluate.run, evaluate.plan)
+        start(evaluate.CONFIGS, evaluate.run, evaluate.plan)
     except SystemExit as ended:
         if ended.code:
             raise

@@ -8,11 +8,11 @@ import pytest
 from harness.cache import GenerationCache
 from harness.completions import Completion, Decoding, Message, Request, failed
 from harness.engines.mock import MockSpec, Rule
-from harness.errors import UserError
+from harness.errors import RunFailedError, UserError
 from harness.folders import RunFolder
 from harness.generation import Backend, PassCounts, generate, release, resident
 from harness.models import ModelSpec
-from harness.passes import Row, RunFailedError, check_errors, read_pass, run_pass
+from harness.passes import Row, check_errors, read_pass, run_pass
 from harness.progress import PassProgress
 
 MODEL = ModelSpec("m", "chat", "keep", False)

@@ -2,11 +2,13 @@
 
 import json
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from arms import command_environment, command_line
 from entries import Entry
 
 from harness.engines.mock import MockEngine
@@ -121,6 +123,16 @@ def test_a_finished_arm_is_shown_once(entry: Entry):
     entry(*arguments)
     entry(*arguments)
     assert len(offline_runs(Path("runs"))) == 1
+
+
+def test_two_processes_that_want_one_arm_show_it_once(tmp_path: Path):
+    line = command_line("engine=mock", "limit=40")
+    both = [
+        subprocess.Popen(line, cwd=tmp_path, env=command_environment(), stdout=subprocess.DEVNULL)
+        for _ in range(2)
+    ]
+    assert [process.wait(120) for process in both] == [0, 0]
+    assert len(offline_runs(tmp_path / "runs")) == 1
 
 
 def test_the_arms_of_a_sweep_are_runs_of_one_group(entry: Entry):

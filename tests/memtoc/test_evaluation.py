@@ -16,9 +16,8 @@ from arms import (
     write_rows,
 )
 
-from harness.errors import UserError
+from harness.errors import RunFailedError, UserError
 from harness.generation import release
-from harness.passes import RunFailedError
 from memtoc.evaluation import ArmResult
 from memtoc.scoring import MATCHERS
 

@@ -6,7 +6,7 @@ import scripted
 from arms import arm_of, mock_config, read_jsonl
 
 from harness.cache import GenerationCache
-from harness.passes import RunFailedError
+from harness.errors import RunFailedError
 from memtoc.memories import Memories, elicit
 from memtoc.scoring import MATCHERS
 

@@ -5,8 +5,8 @@ import shutil
 import zipfile
 
 import pytest
+from building import Builder
 
-from factored.taubench.__main__ import main
 from factored.taubench.importing import import_data
 from factored.taubench.loading import content_digest, load_domain
 from harness.errors import UserError
@@ -113,12 +113,17 @@ def test_data_that_is_not_the_published_is_refused_before_anything_is_written(pl
     assert not (tmp_path / "out").exists()
 
 
-def test_changed_data_is_taken_when_asked_for_and_named(plain, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert main(["import", str(plain), "--out", str(out), "--allow-changes"]) == 0
-    err = capsys.readouterr().err
-    assert "warning: retail/orders.json differs from the published file" in err
-    assert "warning: retail/tasks_train.json is not in" in err
+def test_changed_data_is_taken_when_asked_for_and_named(plain, tmp_path, monkeypatch, capsys):
+    built = Builder(tmp_path, monkeypatch, capsys)
+    out = tmp_path / "built" / "taubench"
+    refused = built("--config-name=taubench", f"source={plain}")
+    assert refused.code == 2
+    assert "allow_changes=true takes them as they are" in refused.err
+    ended = built("--config-name=taubench", f"source={plain}", "allow_changes=true")
+    assert ended.code == 0, ended.err
+    assert "warning: retail/orders.json differs from the published file" in ended.out
+    assert "warning: retail/tasks_train.json is not in" in ended.out
+    assert f"taubench.path={out}" in ended.out
     assert files_below(out) == files_below(plain)
     with pytest.warns(UserWarning, match="not as published: orders"):
         load_domain("retail", out)
@@ -141,14 +146,14 @@ def test_changed_data_is_taken_when_asked_for_and_named(plain, tmp_path, capsys)
     ],
 )
 def test_a_broken_tau_bench_folder_is_one_line_that_names_the_file(
-    plain, tmp_path, capsys, file, text, words
+    plain, tmp_path, file, text, words
 ):
     clone = make_clone(plain, tmp_path / "clone")
     (clone / "tau_bench" / "envs" / "retail" / file).write_text(text)
-    arguments = ["import", str(clone), "--out", str(tmp_path / "out"), "--allow-changes"]
-    assert main(arguments) == 2
-    err = capsys.readouterr().err
-    assert words in err and file.split("/")[-1].split(".")[0] in err and err.count("\n") == 1
+    with pytest.raises(UserError) as refused:
+        import_data(str(clone), tmp_path / "out", allow_changes=True)
+    line = str(refused.value)
+    assert words in line and file.split("/")[-1].split(".")[0] in line and "\n" not in line
     assert not (tmp_path / "out").exists()
 
 
