@@ -54,7 +54,7 @@ def _first_line(error: Exception) -> str:
     if "Sweep parameters" in first or "Ambiguous value" in first:
         return f"{first}: add -m to sweep, or write a list as 'key=[a,b]'"
     if first.startswith(("Could not append to config", "Multiple values for")):
-        return f"{first.partition('.')[0]}: leave out the +"
+        return f"{first.partition('. To')[0].rstrip('.')}: leave out the +"
     return first
 
 

@@ -1,0 +1,75 @@
+"""What the command line's mistakes are called: the key, what it takes, and whose it is."""
+
+import pytest
+from entries import Entry
+
+QUIET = ("engine=mock", "tracker=none", "limit=1")
+
+
+def line(text: str) -> str:
+    (only,) = [item for item in text.splitlines() if item]
+    return only
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("frame.value={a: 1}", "frame.value.a: no such setting: choose one of: frame.value.result"),
+        ("model={nam: x}", "model.nam: no such setting: did you mean 'model.name'?"),
+        ("limit.x=3", "limit.x: no such setting: limit is one value: write limit=..."),
+        ("conditions={a: 1}", "does not fit: a list is needed, as in 'conditions=[a,b]'"),
+        ("payload.error=[1]", "set them one by one, as in payload.error.name=value"),
+        ("clauses=[1]", "set them one by one, as in clauses.name=value"),
+        ("hydra.mode=FOO", "hydra.mode=FOO does not fit: invalid value 'FOO', expected one of"),
+        ("hydra.job.chdir=maybe", "does not fit: value 'maybe' is not a valid bool"),
+        ("hydra.run.dirr=x", "hydra.run.dirr: no such setting: did you mean 'hydra.run.dir'?"),
+        ("+limit=3", "leave out the +"),
+        ("+model=qwen", "leave out the +"),
+        ("~limt", "limt: no such setting: did you mean 'limit'?"),
+    ],
+)
+def test_a_value_or_key_that_does_not_fit_is_told_what_does(
+    entry: Entry, override: str, words: str
+):
+    ended = entry(*(given for given in QUIET if given[:5] not in override), override)
+    assert ended.code == 2
+    assert words in line(ended.err)
+
+
+def test_a_wrong_key_of_hydra_s_is_compared_with_hydra_s_keys(entry: Entry):
+    message = line(entry(*QUIET, "hydra.zzzz=1").err)
+    assert "hydra.launcher" in message
+    assert "benchmark" not in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["agent=react"], "'agent' belongs to evaluate.py --config-name=taubench"),
+        (["planner.model.name=x"], "'planner' belongs to evaluate.py --config-name=taubench"),
+        (["shards=3"], "'shards' belongs to evaluate.py --config-name=merge"),
+        (["distractors=wikidata"], "'distractors' belongs to build.py"),
+        (["source=x"], "'source' belongs to build.py --config-name=taubench"),
+        (["--config-name=taubench", "limit=3"], "'limit' belongs to evaluate.py"),
+        (["--config-name=calls", "frame=passage"], "'frame' belongs to evaluate.py"),
+        (["--config-name=merge", "shards=2", "user=llm"], "--config-name=taubench"),
+    ],
+)
+def test_a_setting_of_another_config_is_told_where_it_belongs(
+    entry: Entry, arguments: list[str], words: str
+):
+    ended = entry(*arguments)
+    assert ended.code == 2
+    assert words in line(ended.err)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nothing", "no such option: choose one of: basic, joblib, ray"),
+        ("submitit_slrum", "no such option: did you mean 'submitit_slurm'?"),
+        ("joblib", "not installed: pip install hydra-joblib-launcher"),
+    ],
+)
+def test_only_launchers_that_exist_are_called_not_installed(entry: Entry, name: str, words: str):
+    assert f"hydra/launcher={name}: {words}" in line(entry(*QUIET, f"hydra/launcher={name}").err)
