@@ -20,6 +20,7 @@ LAUNCHERS = {
     "joblib": "hydra-joblib-launcher",
     "rq": "hydra-rq-launcher",
 }
+MIXED = "a list stands where settings by name are needed, or the other way round"
 
 
 def explain(error: Exception, config_name: str) -> str:
@@ -34,8 +35,12 @@ def explain(error: Exception, config_name: str) -> str:
     inner = re.search(r"full_key: (\S+)", f"{text}\n{error.__cause__}")
     merging = re.match(r"Error merging override (.+)", text)
     if merging:
-        wanted = _wanted(error.__cause__ or error, inner[1] if inner else "key")
+        wanted = _wanted(str(error.__cause__ or text), inner[1] if inner else "key")
         return f"{merging[1]} does not fit: {wanted}"
+    file = re.match(r"In '([^']+)': .+ while composing config:\n(.*)", text)
+    if file:  # of lists OmegaConf does not say at which key
+        said = MIXED if file[2].startswith("Cannot merge") else file[2]
+        return f"{file[1]}.yaml (under conf/ or --config-dir): {said}"
     key = re.search(r"Could not override '([^']+)'|from config. '([^']+)' does not exist", text)
     if key or inner:
         given = (key[1] or key[2]) if key else ""
@@ -63,15 +68,15 @@ def _longer(key: str, inner: str) -> str:
     return inner if inner.startswith(f"{key}.") or not key else key
 
 
-def _wanted(error: BaseException, key: str) -> str:
+def _wanted(said: str, key: str) -> str:
     """What kind of value a key takes, from what OmegaConf said of one that it does not take."""
-    said = str(error).splitlines()[0]
-    present = re.search(r"object_type=(list|dict)$", str(error), re.MULTILINE)
-    if not said.startswith("Cannot merge") or not present:
-        return said[0].lower() + said[1:]
+    first = said.partition("\n")[0]
+    present = re.search(r"object_type=(list|dict)$", said, re.MULTILINE)
+    if not first.startswith("Cannot merge") or not present:
+        return first[:1].lower() + first[1:]
     if present[1] == "list":
         return f"a list is needed, as in '{key}=[a,b]'"
-    return f"settings by name are needed: set them one by one, as in {key}.name=value"
+    return f"settings by name are needed, set one by one, as in {key}.name=value"
 
 
 def _option(group: str, name: str, offered: Sequence[str]) -> str:

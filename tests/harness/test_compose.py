@@ -1,5 +1,7 @@
 """What the command line's mistakes are called: the key, what it takes, and whose it is."""
 
+from pathlib import Path
+
 import pytest
 from entries import Entry
 
@@ -18,8 +20,8 @@ def line(text: str) -> str:
         ("model={nam: x}", "model.nam: no such setting: did you mean 'model.name'?"),
         ("limit.x=3", "limit.x: no such setting: limit is one value: write limit=..."),
         ("conditions={a: 1}", "does not fit: a list is needed, as in 'conditions=[a,b]'"),
-        ("payload.error=[1]", "set them one by one, as in payload.error.name=value"),
-        ("clauses=[1]", "set them one by one, as in clauses.name=value"),
+        ("payload.error=[1]", "set one by one, as in payload.error.name=value"),
+        ("clauses=[1]", "set one by one, as in clauses.name=value"),
         ("hydra.mode=FOO", "hydra.mode=FOO does not fit: invalid value 'FOO', expected one of"),
         ("hydra.job.chdir=maybe", "does not fit: value 'maybe' is not a valid bool"),
         ("hydra.run.dirr=x", "hydra.run.dirr: no such setting: did you mean 'hydra.run.dir'?"),
@@ -73,3 +75,36 @@ def test_a_setting_of_another_config_is_told_where_it_belongs(
 )
 def test_only_launchers_that_exist_are_called_not_installed(entry: Entry, name: str, words: str):
     assert f"hydra/launcher={name}: {words}" in line(entry(*QUIET, f"hydra/launcher={name}").err)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("limit: [1\nseed: 2", 'more/local/default.yaml", line 2'),
+        ("- a\n", "local/default.yaml (under conf/ or --config-dir): a list stands where"),
+        ("model: [1]\n", "local/default.yaml (under conf/ or --config-dir): a list stands where"),
+        ("conditions: {a: 1}\n", "default.yaml (under conf/ or --config-dir): a list stands"),
+        ("defaults:\n  - override /model: qwem\n", "model=qwem: no such option: did you mean"),
+    ],
+)
+def test_a_file_of_settings_that_cannot_be_read_is_named(
+    entry: Entry, tmp_path: Path, content: str, words: str
+):
+    file = tmp_path / "more" / "local" / "default.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(content)
+    ended = entry(*QUIET, "--config-dir", "more")
+    assert ended.code == 2
+    assert words in line(ended.err)
+
+
+@pytest.mark.parametrize("content", ["", "# nothing yet\n", "seed: 17\n"])
+def test_a_file_of_settings_may_be_empty_and_needs_no_header(
+    entry: Entry, tmp_path: Path, content: str
+):
+    file = tmp_path / "more" / "local" / "default.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(content)
+    ended = entry(*QUIET, "--config-dir", "more", "--cfg", "job")
+    assert ended.code == 0
+    assert f"\nseed: {17 if 'seed' in content else 0}\n" in ended.out
