@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--data", help="the data folder (else TAUBENCH_PATH)")
     parser.add_argument("--episodes", type=int, default=10_000)
     options = parser.parse_args()
-    data = data_folder(options.data)
+    data = data_folder(options.data, "--data DIR")
     measure_replay(data)
     for name in ("retail", "airline"):
         loaded = load_domain(name, data)

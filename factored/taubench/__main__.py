@@ -50,13 +50,17 @@ def _say(line: str, out: TextIO) -> None:
 
 def golden(options: argparse.Namespace) -> int:
     """Compare call sequences."""
-    load = partial(load_domain, path=data_folder(options.data), province=options.province_rename)
+    load = partial(
+        load_domain, path=data_folder(options.data, "--data DIR"), province=options.province_rename
+    )
     return _report(compare_golden(options.file, load), options.json)
 
 
 def replay(options: argparse.Namespace) -> int:
     """Compare recorded dialogues."""
-    loaded = load_domain(options.domain, data_folder(options.data), options.province_rename)
+    loaded = load_domain(
+        options.domain, data_folder(options.data, "--data DIR"), options.province_rename
+    )
     recordings, left_out = read_recordings(options.file)
     for line in left_out:
         warnings.warn(line, stacklevel=1)
@@ -72,7 +76,9 @@ def replay(options: argparse.Namespace) -> int:
 
 def grade_again(options: argparse.Namespace) -> int:
     """Regrade stored dialogues."""
-    loaded = load_domain(options.domain, data_folder(options.data), options.province_rename)
+    loaded = load_domain(
+        options.domain, data_folder(options.data, "--data DIR"), options.province_rename
+    )
     regraded, left_out = regrade(options.file, loaded, options.split, options.recorded_tasks)
     for line in left_out:
         warnings.warn(line, stacklevel=1)
@@ -125,7 +131,7 @@ def show(options: argparse.Namespace) -> int:
 
 def truth(options: argparse.Namespace) -> int:
     """Run every task's own actions."""
-    loaded = load_domain(options.domain, data_folder(options.data))
+    loaded = load_domain(options.domain, data_folder(options.data, "--data DIR"))
     if options.split not in loaded.tasks:
         raise UserError(f"--split {options.split}: {one_of(loaded.tasks, options.split)}")
     tasks = loaded.tasks[options.split]

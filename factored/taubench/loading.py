@@ -42,14 +42,17 @@ def domain_named(name: str) -> Domain:
     return DOMAINS[name]
 
 
-def data_folder(path: str | Path | None) -> Path:
-    """The folder of the data: the given one, or the variable TAUBENCH_PATH."""
+def data_folder(path: str | Path | None, asked_by: str = "taubench.path=DIR") -> Path:
+    """The folder of the data: the given one, or the variable TAUBENCH_PATH.
+
+    ``asked_by`` is how the user names a folder. Raises UserError where there is none.
+    """
     chosen = path or os.environ.get("TAUBENCH_PATH")
     if not chosen:
-        raise UserError("no data folder: give --data DIR or set TAUBENCH_PATH")
+        raise UserError(f"no data folder: give {asked_by} or set TAUBENCH_PATH")
     folder = Path(chosen)
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such data folder")
+        raise UserError(f"{folder}: no such data folder: give {asked_by} or set TAUBENCH_PATH")
     return folder.resolve()
 
 

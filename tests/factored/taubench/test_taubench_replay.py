@@ -360,3 +360,17 @@ def test_dialogues_replayed_by_threads_in_any_order_are_equal(data):
         for part in pool.map(lambda r: compare_recording(loaded, r), recordings):
             together.add(part)
     assert together.differences == 0 and together.equal["observations"] == 793
+
+
+def test_data_that_is_not_named_is_asked_for_in_the_words_of_the_command(
+    monkeypatch, capsys, entry
+):
+    monkeypatch.delenv("TAUBENCH_PATH", raising=False)
+    assert main(["truth", "--domain", "retail"]) == 2
+    assert "give --data DIR or set TAUBENCH_PATH" in capsys.readouterr().err
+    for config in ("taubench", "calls"):
+        ended = entry(f"--config-name={config}", "domain=retail", "tracker=none")
+        assert ended.code == 2
+        assert "give taubench.path=DIR or set TAUBENCH_PATH" in ended.err
+        ended = entry(f"--config-name={config}", "domain=retail", "taubench.path=nowhere")
+        assert "nowhere: no such data folder: give taubench.path=DIR" in ended.err
