@@ -30,6 +30,7 @@ FAMILIES = ("genealogy", "free_form", "birth_death_date", "creator_role", "birth
 FOLDS = ("A", "B")
 REVIEWS = ("pass", "repair", "exclude")
 
+LINE_BREAKS = "\t\n\r"
 MAX_LEVELS = 200  # of nesting in a field; Python's own recursion ends at 1000
 
 # A dot would turn 10.1 into a float on the command line, a comma would split a list there.
@@ -195,18 +196,38 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
 def _visible(row: Mapping[str, Any], name: str, where: str) -> str:
     """A text of one line that a person and a model see."""
     value = _text(row, name, where)
-    kinds = {unicodedata.category(character) for character in value}
-    if "Cc" in kinds:
-        raise UserError(f"{where}: field '{name}' holds a control character: mend {value[:40]!r}")
-    if all(kind[0] in "CZ" for kind in kinds):
-        raise UserError(f"{where}: field '{name}' shows nothing: {value[:40]!r} is invisible")
+    check_visible(value, f"field '{name}'", where)
     return value
+
+
+def check_visible(value: str, what: str, where: str, allowed: str = "") -> None:
+    """Raises UserError for a control character that is not ``allowed``, and where nothing shows.
+
+    ``what`` names the text, as in "field 'gold'".
+    """
+    kinds = {unicodedata.category(character) for character in value if character not in allowed}
+    if "Cc" in kinds:
+        raise UserError(f"{where}: {what} holds a control character: mend {value[:40]!r}")
+    if all(kind[0] in "CZ" for kind in kinds):
+        raise UserError(f"{where}: {what} shows nothing: {value[:40]!r} is invisible")
+
+
+def one_line(value: str, what: str, where: str) -> str:
+    """The text as a person and a model see it: a tab or a line break counts as a space.
+
+    For files that are not of our own shape. Raises UserError as ``check_visible`` does.
+    """
+    check_visible(value, what, where, allowed=LINE_BREAKS)
+    folded = re.sub(rf" *[{LINE_BREAKS}][ {LINE_BREAKS}]*", " ", value)
+    return value if folded == value else folded.strip()
 
 
 def _aliases(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
     values = row.get("aliases", [])
     if not isinstance(values, list | tuple) or not all(isinstance(v, str) and v for v in values):
         raise UserError(f"{where}: field 'aliases' must be a list of texts, not {values!r}")
+    for value in values:
+        check_visible(value, "field 'aliases'", where)
     return tuple(values)
 
 

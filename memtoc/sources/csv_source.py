@@ -6,9 +6,10 @@
     In which city did Gustav Mahler die?,Vienna,Graz,Kyoto,Wien|Vienna (Austria)
 
 ``near`` is a wrong value that could be taken for the answer, ``far`` one that could not; aliases
-are separated by ``|``. A build finds the wrong values that are not given; an arm that is run on
-the file as it is needs a near value in each row. Further columns, each made up where it is absent
-or empty: id, kind, family, chain (questions that belong together), fold, domain.
+are separated by ``|``. Tabs and line breaks inside a cell count as a space. A build finds the wrong
+values that are not given; an arm that is run on the file as it is needs a near value in each row.
+Further columns, each made up where it is absent or empty: id, kind, family, chain (questions that
+belong together), fold, domain.
 """
 
 import re
@@ -28,11 +29,13 @@ from memtoc.questions import (
     FAMILIES,
     FOLDS,
     KINDS,
+    LINE_BREAKS,
     QUESTION_ID,
     Benchmark,
     Question,
     check_questions,
     check_wrong_value,
+    one_line,
     same_value,
 )
 from memtoc.sources.schemas import call_for
@@ -41,7 +44,7 @@ REQUIRED = ("question", "answer")
 OPTIONAL = ("near", "far", "aliases", "id", "kind", "family", "chain", "fold", "domain")
 CHAIN = re.compile(r"[A-Za-z0-9_-]{1,48}")
 SOURCE = "human"
-LISTED_ROWS = 8
+LISTED_ROWS, LISTED_LETTERS = 8, 24
 
 
 def read(path: Path) -> list[SourceQuestion]:
@@ -69,14 +72,25 @@ def load(path: Path, name: str) -> Benchmark:
 def _rows(path: Path, filled: Sequence[str]) -> list[tuple[int, SourceQuestion]]:
     if not path.is_file():
         raise UserError(f"{path} is not a file: set benchmark.path to a csv of questions")
-    rows = list(read_csv(path, filled))
+    rows = list(read_csv(path, ()))
     if not rows:
-        raise UserError(f"{path} holds no question: give at least one row")
-    for column in rows[0][1]:
+        raise UserError(f"{path} holds no question: give a header and at least one row")
+    _check_header(tuple(rows[0][1]), filled, f"{path} row 1")
+    return _ranked(_checked(rows, filled, path))
+
+
+def _check_header(header: Sequence[str], filled: Sequence[str], where: str) -> None:
+    for column in filled:
+        if column not in header:
+            there = ", ".join(name[:LISTED_LETTERS] for name in header)
+            made = ", or let python build.py benchmark=csv make it" if column == "near" else ""
+            raise UserError(
+                f"{where}: column '{column}' is missing: the header is {there}: add it{made}"
+            )
+    for column in header:
         if column not in (*REQUIRED, *OPTIONAL):
             hint = one_of((*REQUIRED, *OPTIONAL), column)
-            raise UserError(f"{path} row 1: unknown column '{column}': {hint}")
-    return _ranked(_checked(rows, filled, path))
+            raise UserError(f"{where}: unknown column '{column}': {hint}")
 
 
 def _checked(
@@ -112,7 +126,8 @@ def _first_of(wrong: Mapping[int, str]) -> str:
 
 
 def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str) -> SourceQuestion:
-    row = dict.fromkeys(OPTIONAL, "") | {name: cell.strip() for name, cell in cells.items()}
+    row = dict.fromkeys(OPTIONAL, "")
+    row |= {name: _shown(cell, name, where) for name, cell in cells.items()}
     for column in filled:
         if not row[column]:
             raise UserError(f"{where}: '{column}' is empty: fill it in or remove the row")
@@ -136,6 +151,11 @@ def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str
         source=SOURCE,
         aliases=_aliases(row),
     )
+
+
+def _shown(cell: str, column: str, where: str) -> str:
+    cell = cell.strip(f" {LINE_BREAKS}")
+    return one_line(cell, f"'{column}'", where) if cell else ""
 
 
 def _check_names(row: Mapping[str, str], where: str) -> None:

@@ -25,7 +25,16 @@ from harness.hashing import digest_of_file
 from memtoc.construction.drafts import natural_key
 from memtoc.construction.folds import Member, assign_folds, origin_of
 from memtoc.construction.kinds import kind_of
-from memtoc.questions import FAMILIES, FOLDS, Benchmark, Question, check_questions
+from memtoc.questions import (
+    FAMILIES,
+    FOLDS,
+    LINE_BREAKS,
+    Benchmark,
+    Question,
+    check_questions,
+    check_visible,
+    one_line,
+)
 from memtoc.sources.schemas import call_for
 from memtoc.sources.toolhop import tool_call
 
@@ -151,7 +160,9 @@ def _asked(episodes: Sequence[ReleasedEpisode]) -> Question | None:
 def _wrong_value(episodes: Sequence[ReleasedEpisode], condition: str) -> str | None:
     """What the tool says under a condition: the distractor, else the return where it is a text."""
     given = [v for e in episodes if e.condition == condition for v in (e.distractor, e.tool_output)]
-    return next((value for value in given if isinstance(value, str) and value.strip()), None)
+    found = next((value for value in given if isinstance(value, str) and value.strip()), None)
+    where = f"question '{episodes[0].question_id}' under {condition}"
+    return None if found is None else one_line(found, "the wrong value", where)
 
 
 def _prompts(episodes: Sequence[ReleasedEpisode]) -> dict[str, dict[str, str]]:
@@ -200,12 +211,15 @@ def _episode(row: Any, number: int, formulation: str, path: Path) -> ReleasedEpi
     where = f"{path} episode {row.get('episode_id', number)!r:.80}"
     name = _name(row, "episode_id", where)
     text = {field: _text(row.get(field), field, where) for field in _TEXTS}
+    text = {field: one_line(value, f"field '{field}'", where) for field, value in text.items()}
     for field, valid in (("condition", CONDITIONS), ("family", FAMILIES)):
         if text[field] not in valid:
             hint = one_of(valid, text[field])
             raise UserError(f"{where}: field '{field}' is unknown ('{text[field]:.80}'): {hint}")
     prompts = _object(row, "prompts", where)
     prompt = {field: _text(prompts.get(field), f"prompts.{field}", where) for field in _PROMPTS}
+    for field, value in prompt.items():
+        check_visible(value, f"field 'prompts.{field}'", where, allowed=LINE_BREAKS)
     if "tool_output" not in row:
         raise UserError(f"{where}: field 'tool_output' is missing: download the file again")
     if row.get("tool_correct") not in (True, False, None):

@@ -24,7 +24,7 @@ from typing import Any
 from harness.errors import UserError
 from memtoc.construction.drafts import SourceQuestion, normalised
 from memtoc.construction.families import asked_by
-from memtoc.questions import ToolCall, unique_keys
+from memtoc.questions import ToolCall, one_line, unique_keys
 from memtoc.sources.schemas import check_call
 
 NAME = "toolhop"
@@ -117,9 +117,9 @@ def _hops(
             raise UserError(f"{where}: the answer to '{text[:60]}' must be a text, not {gold!r}")
         tool, outcome = tool_call(tools.get(text), text, NAME)
         counted[outcome] += 1
-        yield SourceQuestion(
-            chain=name, hop=hop, text=text, gold=str(gold), domain=domain, tool=tool
-        )
+        shown = one_line(text, "a question of field 'sub_task'", where)
+        answer = str(gold) and one_line(str(gold), f"the answer to '{text[:60]}'", where)
+        yield SourceQuestion(chain=name, hop=hop, text=shown, gold=answer, domain=domain, tool=tool)
 
 
 def _mapping(chain: Mapping[str, Any], field: str, where: str) -> dict[str, Any]:

@@ -60,6 +60,7 @@ ODD_FIELDS = {
         "far '1874-03-12' is scored as the gold",
     ),
     "a line feed in the gold": ({"gold": "Rav\nenna"}, "field 'gold' holds a control character"),
+    "a NUL in an alias": ({"aliases": ["x", "y\0"]}, "field 'aliases' holds a control"),
     "a NUL in the question": ({"question": "Who\0?"}, "field 'question' holds a control"),
     "an invisible near": ({"near": "\u200b"}, "field 'near' shows nothing"),
     "a book for a gold": ({"gold": "x" * 10_001}, "field 'gold' is over 10000 characters"),

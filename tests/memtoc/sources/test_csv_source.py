@@ -48,10 +48,16 @@ def test_chains_stay_in_the_fold_that_one_of_their_rows_gives(tmp_path):
         load(saved(tmp_path, crossing), "mine")
 
 
+def test_tabs_and_line_breaks_in_a_cell_count_as_a_space(tmp_path):
+    text = 'question,answer,near\n"In which town\r\n  did\tMahler die? ","Vien\n na",Graz\n'
+    (question,) = load(saved(tmp_path, text), "mine").questions
+    assert (question.text, question.gold) == ("In which town did Mahler die?", "Vien na")
+
+
 def test_only_an_arm_needs_near_values(tmp_path):
     path = saved(tmp_path, "question,answer\nWho?,x\n")
     assert read(path)[0].near is None
-    with pytest.raises(UserError, match="column 'near' is missing"):
+    with pytest.raises(UserError, match="the header is question, answer: add it, or let python b"):
         load(path, "mine")
     path = saved(tmp_path, "question,answer,near\nWho?,x,\nWhen?,y,\nWhere?,z,a\nWhat?,w,\n")
     with pytest.raises(UserError) as caught:
@@ -75,6 +81,14 @@ def test_only_an_arm_needs_near_values(tmp_path):
         ("question,answer,fold\nWho?,x,C\n", "row 2: unknown fold 'C'"),
         ("question,answer,family\nWho?,x,free\n", "row 2: unknown family 'free'"),
         ("question,answer\nWho?\n", "row 2: 1 cells under 2 columns"),
+        ("question,answer\nWho?,x\nWh\0o is it?,y\n", "row 3: 'question' holds a control"),
+        ("question,answer\nWho?,x\x1b[2Jy\n", "row 2: 'answer' holds a control character"),
+        ("question,answer,near\nWho?,x,\x07\n", "row 2: 'near' holds a control character"),
+        ("question,answer,aliases\nWho?,x,y|z\x85\n", "row 2: 'aliases' holds a control"),
+        ("question,answer\nWho?,\u200b\n", "row 2: 'answer' shows nothing"),
+        ("question,near\nWho?,x\n", "row 1: column 'answer' is missing: the header is question, "
+                                    "near: add it$"),
+        ("Who wrote Emma?,Jane Austen\nWho?,x\n", "the header is Who wrote Emma\\?, Jane Austen: add it"),
     ],
 )  # fmt: skip
 def test_a_wrong_row_is_named(tmp_path, text, message):

@@ -66,6 +66,10 @@ def set_field(field, value):
         ("family", "genealogie", "did you mean 'genealogy'"),
         ("question", "", "field 'question' must be a non-empty text"),
         ("gold_answer", ["x"], "field 'gold_answer' must be a non-empty text"),
+        ("question", "Who\x00?", "field 'question' holds a control character"),
+        ("gold_answer", "\u200b", "field 'gold_answer' shows nothing"),
+        ("prompts", {"closed_book": "a\nb", "with_tool": "c\x07"},
+         "field 'prompts.with_tool' holds a control character"),
         ("tool_output", KeyError, "field 'tool_output' is missing"),
         ("tool_correct", "yes", "field 'tool_correct' must be true, false or null"),
         ("tool_schema", {"name": "x"}, "field 'tool_schema' must hold a name and parameters"),
@@ -75,7 +79,7 @@ def set_field(field, value):
         ("provenance", [1], "field 'provenance' must be an object"),
         ("episode_id", CONTENT["reference.json"]["episodes"][0]["episode_id"], "stands twice"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_field_is_named_with_its_episode(tmp_path, field, value, message):
     with pytest.raises(UserError) as caught:
         load(broken(tmp_path, set_field(field, value)))
@@ -193,6 +197,17 @@ def test_questions_without_a_near_value_are_left_out_and_counted(tmp_path):
         q.id for q in benchmark(load(FIXTURE)).questions if q.id != "q7-0"
     ]
     assert made.notes["left_out"] == 1
+
+
+def test_a_wrong_value_with_a_control_character_is_refused(tmp_path):
+    def change(content):
+        for row in content["episodes"]:
+            if row["condition"] == "tool_wrong":
+                row["distractor"] = "Mod\x00ena"
+
+    release = load(broken(tmp_path, change))
+    with pytest.raises(UserError, match="under tool_wrong: the wrong value holds a control"):
+        benchmark(release)
 
 
 def test_two_closed_book_prompts_of_one_question_are_refused(tmp_path):

@@ -83,6 +83,8 @@ def test_its_tools_are_joined_to_the_released_mapping(tmp_path):
         ([chain(tools=None)], "chain 0: field 'tools' must map sub-questions"),
         ([chain(sub_task={" ": "x"})], "chain 0: field 'sub_task' has an empty question"),
         ([chain(sub_task={"Who?": None})], "chain 0: the answer to 'Who?' must be a text"),
+        ([chain(sub_task={"Who?": "x\x00"})], "chain 0: the answer to 'Who?' holds a control"),
+        ([chain(sub_task={"Wh\x1bo?": "x"})], "field 'sub_task' holds a control character"),
     ],
 )
 def test_another_shape_is_refused_with_chain_and_field(tmp_path, chains, message):
@@ -105,6 +107,11 @@ def test_a_broken_file_is_refused(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(UserError, match=message):
         read(path)
+
+
+def test_tabs_and_line_breaks_are_spaces(tmp_path):
+    (question,) = read(write(tmp_path, [chain(sub_task={"Who\n is  it?\n": "A\tB"})])).questions
+    assert (question.text, question.gold) == ("Who is  it?", "A B")
 
 
 def test_a_number_as_an_answer_is_taken_as_written(tmp_path):
