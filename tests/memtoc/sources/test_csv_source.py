@@ -88,7 +88,8 @@ def test_only_an_arm_needs_near_values(tmp_path):
         ("question,answer\nWho?,\u200b\n", "row 2: 'answer' shows nothing"),
         ("question,near\nWho?,x\n", "row 1: column 'answer' is missing: the header is question, "
                                     "near: add it$"),
-        ("Who wrote Emma?,Jane Austen\nWho?,x\n", "the header is Who wrote Emma\\?, Jane Austen: add it"),
+        ("Who wrote Emma?,Jane Austen\nWho?,x\n",
+         "the header is Who wrote Emma\\?, Jane Austen: add it"),
     ],
 )  # fmt: skip
 def test_a_wrong_row_is_named(tmp_path, text, message):
