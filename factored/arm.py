@@ -14,11 +14,10 @@ from factored.taubench.environment import LoadedDomain, score
 from factored.taubench.loading import data_folder, load_domain
 from factored.taubench.tasks import Task
 from factored.tool_agents import call_schema_of
-from harness.engines.base import SendsTools
 from harness.environment import environment
 from harness.errors import UserError, one_of
 from harness.fingerprint import fingerprint
-from harness.generation import NO_TOOLS, Backend
+from harness.generation import Backend
 from harness.hashing import digest_of, digest_of_file
 from harness.models import locate
 
@@ -139,9 +138,6 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
         backends=_backends(settings),
     )
     _ = arm.call_schema  # refused before anything runs
-    planner = settings.played.get("planner")
-    if arm.tools and planner and not isinstance(planner.engine, SendsTools):
-        raise UserError(NO_TOOLS.format(engine=planner.engine.name))
     for kind in settings.scripts:
         for task_id in arm.tasks:
             for trial in range(settings.trials):

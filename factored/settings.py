@@ -32,6 +32,9 @@ UserSpec = Annotated[
 ]
 
 
+MOST = 10_000  # trials of a task, and episodes at a time
+
+
 @dataclass(frozen=True)
 class DomainSpec:
     """A domain's tasks: ``tasks`` (null: all of the split) without those of ``exclude``.
@@ -119,8 +122,8 @@ def taubench_settings(container: Mapping[str, Any]) -> TauBenchSettings:
     """Validates a resolved config; every UserError names the key and a value that would do."""
     settings = parse(TauBenchSettings, container)
     for key, value in (("trials", settings.trials), ("pool.workers", settings.pool.workers)):
-        if value < 1:
-            raise UserError(f"{key}={value}: give at least 1")
+        if not 1 <= value <= MOST:
+            raise UserError(f"{key}={value}: give at least 1, and at most {MOST:,}")
     if settings.limits.steps < 1 or settings.limits.planner_calls < settings.limits.steps:
         raise UserError("limits: steps must be at least 1, planner_calls no fewer than steps")
     if "recorded" in settings.scripts and settings.taubench.recording is None:
@@ -147,17 +150,24 @@ def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The one spelling of a config in which equal arms are equal, and what was left out, in words.
 
     Only the factored agent has a tool agent, which writes freely unless it says otherwise; ids of
-    tasks are sorted, each once.
+    tasks are sorted, each once; a recording that nobody replays is left out.
     """
-    need_parts(container, {"domain": (), "agent": ("kind", "name")})
+    roles = dict.fromkeys(("planner", "user"), ("kind",))
+    need_parts(container, {"domain": (), "agent": ("kind", "name"), **roles, "taubench": ()})
     if "tool_agent" not in container:
         raise UserError("tool_agent has no value: set it, as in tool_agent=llm")
-    domain = dict(container["domain"])
+    domain, sources = dict(container["domain"]), dict(container["taubench"])
     for key in ("tasks", "exclude"):
-        if isinstance(domain.get(key), list):
-            domain[key] = sorted(set(domain[key]))
+        ids = domain.get(key)
+        if isinstance(ids, list) and all(isinstance(task, int) for task in ids):
+            domain[key] = sorted(set(ids))
     tool_agent, notes = canonical_tool_agent(container["tool_agent"])
+    replayed = any(container[role]["kind"] == "recorded" for role in roles)
+    if sources.get("recording") is not None and not replayed:
+        notes = [*notes, "taubench.recording is not used: neither planner nor user is recorded"]
+        sources["recording"] = None
     if container["agent"]["kind"] != "factored" and tool_agent is not None:
-        notes = [f"agent {container['agent']['name']} writes its own calls: no tool agent"]
+        notes = [*notes, f"agent {container['agent']['name']} writes its own calls: no tool agent"]
         tool_agent = None
-    return {**container, "domain": domain, "tool_agent": tool_agent}, notes
+    parts = {"domain": domain, "tool_agent": tool_agent, "taubench": sources}
+    return {**container, **parts}, notes

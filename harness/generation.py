@@ -8,15 +8,10 @@ from typing import Any, Protocol
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Request
-from harness.engines.base import AsksServer, Engine, HoldsToSchemas, Opens, Reports, SendsTools
-from harness.errors import UserError
+from harness.engines.base import AsksServer, Engine, HoldsToSchemas, Opens, Reports
 from harness.hashing import digest_of
 from harness.models import Checkpoint, ModelSpec
 
-NO_TOOLS = (
-    "engine '{engine}' sends no tools beside the messages: use agent=native, which writes them as"
-    " text, or engine=openai"
-)
 OnGroup = Callable[[Mapping[str, Completion]], None]
 
 
@@ -58,8 +53,6 @@ class Backend:
 
         Raises UserError for tools that the model would not be shown.
         """
-        if not isinstance(self.spec, SendsTools) and any(request.tools for request in requests):
-            raise UserError(NO_TOOLS.format(engine=self.spec.name))
         free = held = self.semantics()
         if isinstance(self.spec, HoldsToSchemas):
             held = {**free, "grammar": self.spec.grammar_version()}

@@ -68,6 +68,8 @@ def load_domain(name: str, path: Path, province: bool = False) -> LoadedDomain:
         raise UserError(f"{path}: holds no folder '{name}'")
     tables = {table: _table(folder / f"{table}.json") for table in domain.tables}
     _warn_of_changes(folder, tables)
+    if province and "users" not in tables:
+        raise UserError(f"domain.province: {name} has no users' addresses: leave it out")
     if province:
         tables["users"] = {key: _old_address(user) for key, user in tables["users"].items()}
     policy = folder / "policy.md"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from harness.completions import Completion, Request
 from harness.models import Checkpoint, ModelSpec
@@ -73,13 +73,6 @@ class AsksServer(Protocol):
     def served_name(self, model: ModelSpec) -> str:
         """What the server calls a model."""
         ...
-
-
-@runtime_checkable
-class SendsTools(Protocol):
-    """Settings of an engine that gives the model a request's tools, or whose text is given."""
-
-    sends_tools: ClassVar[Literal[True]]
 
 
 @runtime_checkable

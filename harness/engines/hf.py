@@ -92,7 +92,7 @@ class HfEngine:
         self, requests: Sequence[Request], missing: Collection[int]
     ) -> Iterator[Mapping[int, Completion]]:
         """One batch of the plan after another, without the rows that are there already."""
-        prompts = [self.renderer.token_ids(request.messages) for request in requests]
+        prompts = [self.renderer.token_ids(request.messages, request.tools) for request in requests]
         fits = [i for i in range(len(requests)) if self._fits(prompts[i], requests[i])]
         for index in sorted(set(missing).difference(fits)):
             yield {index: failed(f"prompt of {len(prompts[index])} tokens exceeds the context")}

@@ -37,7 +37,6 @@ class MockSpec:
     rules: tuple[Rule, ...]
 
     reads_weights: ClassVar[bool] = False
-    sends_tools: ClassVar[Literal[True]] = True
 
     def identity(self) -> dict[str, Any]:
         """The script."""

@@ -74,7 +74,6 @@ class OpenAiSpec:
     max_bytes: Annotated[int, Field(ge=1)]
 
     reads_weights: ClassVar[bool] = False
-    sends_tools: ClassVar[Literal[True]] = True
 
     def identity(self) -> dict[str, Any]:
         """Which server it is, and what it is sent; raises UserError for what cannot be sent."""

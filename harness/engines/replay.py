@@ -21,7 +21,6 @@ class ReplaySpec:
     recording: str
 
     reads_weights: ClassVar[bool] = False
-    sends_tools: ClassVar[Literal[True]] = True
 
     def identity(self) -> dict[str, Any]:
         """The recording's bytes, wherever the file lies."""

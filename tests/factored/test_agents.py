@@ -9,6 +9,7 @@ from playing import arm_of, compose_taubench, form_of
 
 from factored.agents import Ask, NativeApiForm, Say, WrittenCall, read_calls
 from factored.calls import Punt, read_json_call
+from factored.evaluation import evaluate
 from factored.requests import parse_request
 from factored.taubench.tasks import Action
 from harness.completions import ToolCall
@@ -62,9 +63,13 @@ def test_calls_beside_a_text_are_one_object_whatever_stands_in_them(name, argume
         assert found.error == "malformed"
 
 
-def test_an_engine_that_sends_no_tools_is_refused_before_anything_runs():
-    with pytest.raises(UserError, match=r"engine 'hf' sends no tools.*agent=native"):
-        arm_of(compose_taubench("agent=native_api", "planner=llm"))
+def test_a_model_whose_template_knows_no_tools_is_found_out_before_anything_is_generated(
+    smollm2, outside
+):
+    path = f"planner.model.path={smollm2}"
+    config = compose_taubench("agent=native_api", "planner=llm", path, *outside)
+    with pytest.raises(UserError, match=r"'smollm2'.*knows no function calls.*agent=native"):
+        evaluate(arm_of(config))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,5 +1,9 @@
 """The transformers engine on the embedded model, in fp32."""
 
+import importlib.util
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +53,23 @@ def test_a_batch_gives_what_the_library_gives_for_each_prompt_alone(engine):
         )
         alone = engine.renderer.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
         assert together[index] == alone
+
+
+def test_tools_reach_the_model_through_its_own_template(smollm2: Path, tmp_path: Path):
+    trl = importlib.util.find_spec("trl")
+    assert trl is not None and trl.origin is not None
+    shutil.copytree(smollm2, tmp_path / "taught")
+    template = Path(trl.origin).parent / "chat_templates" / "qwen2_5.jinja"
+    (tmp_path / "taught" / "chat_template.jinja").write_bytes(template.read_bytes())
+    model = ModelSpec("taught", "chat", "keep", thinking=False, path=str(tmp_path / "taught"))
+    taught = HfSpec("hf", "hf", "float32", 4096, "cpu").open(model, locate(model, tmp_path))
+    asked = request("Which member has the address ann@example.org?")
+    tool = {"name": "find_member", "description": "Finds.", "parameters": {"type": "object"}}
+    told = replace(asked, tools=(json.dumps({"type": "function", "function": tool}),))
+    (without,), (with_tools,) = (list(taught.run([r], [0])) for r in (asked, told))
+    shown = taught.renderer.token_ids(told.messages, told.tools)
+    assert "find_member" in taught.renderer.tokenizer.decode(shown)
+    assert with_tools[0].prompt_tokens == len(shown) > without[0].prompt_tokens
 
 
 def test_a_continued_run_gives_the_rows_that_were_missing_and_no_others(engine):
