@@ -8,6 +8,7 @@ from factored.agents import Form
 from factored.roles import Played, Role
 from factored.taubench.tasks import Action
 from harness.completions import Message, ToolCall
+from harness.texts import Name
 from harness.tool_calls import calls_in
 
 
@@ -39,7 +40,7 @@ class Planner(Protocol):
 class ModelPlannerSpec(Played):
     """A large model, in context."""
 
-    name: str
+    name: Name
     kind: Literal["llm"]
 
 
@@ -51,7 +52,7 @@ class ScriptSpec:
     and trial. Open loop: an action that is lost on its way consumes its decision.
     """
 
-    name: str
+    name: Name
     kind: Literal["scripted", "recorded"]
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from factored.call_schema import Constrained, call_schema
 from factored.calls import Punt, punt, write_json_call
@@ -11,6 +11,7 @@ from factored.requests import RequestError, parse_request
 from factored.roles import ContextExceededError, Played, Role
 from harness.completions import Message
 from harness.engines.base import HoldsToSchemas
+from harness.texts import Filled, Name, holding
 
 Line = tuple[str, str]  # who said it, and what: a dialogue as the tool agent reads it
 
@@ -27,7 +28,7 @@ class ToolAgent(Protocol):
 class OracleSpec:
     """The deterministic parser: bounds the loss that a tool agent causes."""
 
-    name: str
+    name: Name
     kind: Literal["oracle"]
 
 
@@ -49,15 +50,15 @@ class ModelToolAgentSpec(Played):
     ``constrained`` is what its text is held to while it is written.
     """
 
-    name: str
+    name: Name
     kind: Literal["llm"]
     context: Literal["request", "last", "conversation"]
     last: int
     max_characters: int
     sees_schemas: bool
     tools_as: Literal["signatures", "schemas"]
-    instruction: str
-    instruction_without_schemas: str
+    instruction: Annotated[str, holding("tools")]
+    instruction_without_schemas: Filled
     examples: tuple[Example, ...]
     request: str
     constrained: Constrained = "none"

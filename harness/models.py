@@ -11,6 +11,7 @@ from harness.errors import UserError
 from harness.files import locked, write_json
 from harness.gguf import convert, find_gguf
 from harness.hashing import digest_of, digest_of_file
+from harness.texts import Filled, Name
 
 # What a run may read from a checkpoint: never pickled weights, never remote code.
 PATTERNS = ("*.safetensors", "*.json", "*.jinja", "tokenizer.model")
@@ -27,15 +28,15 @@ class ModelSpec:
     removed before scoring. ``template`` holds arguments of the chat template.
     """
 
-    name: str
+    name: Name
     kind: Literal["chat", "base"]
     system_role: Literal["keep", "fold"]
     thinking: bool
-    path: str | None = None
-    hub: str | None = None
-    package: str | None = None
-    requirement: str | None = None
-    revision: str | None = None
+    path: Filled | None = None
+    hub: Filled | None = None
+    package: Filled | None = None
+    requirement: Filled | None = None
+    revision: Filled | None = None
     terms: str | None = None
     template: Mapping[str, str | bool | int] = field(default_factory=dict)
 

@@ -4,8 +4,8 @@ A rule is broken by a config in canonical form. A sweep leaves such an arm out a
 where the rule says that the arm says nothing new; everything else that breaks is refused.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from harness.errors import UserError
@@ -87,6 +87,34 @@ RULES = (
 )
 
 
+def _check_texts(arm: ArmSettings) -> None:
+    """Refuses a wording that says nothing and a frame that does not show the tool's value."""
+    parts = {
+        "formulation": asdict(arm.formulation),
+        "frame.value": arm.frame.value,
+        "frame.noop": arm.frame.noop,
+        "mitigation.instruction": arm.mitigation.instruction,
+    }
+    for key, part in parts.items():
+        for inner, text in _texts(part):
+            # A JSON object may have an empty field, a wording may not.
+            if not text.strip() and not (inner and key.startswith("frame")):
+                raise UserError(f"{key}{inner} is empty: write what the model is to read")
+    if not any("{value}" in text for _, text in _texts(arm.frame.value)):
+        raise UserError(
+            "frame.value holds no {value}: write it where the model is to see what the tool found"
+        )
+
+
+def _texts(part: Any) -> Iterator[tuple[str, str]]:
+    """All texts in a setting, each with its key in there."""
+    if isinstance(part, str):
+        yield "", part
+    items = part.items() if isinstance(part, Mapping) else ()
+    for name, item in (*items, *enumerate(part if isinstance(part, list) else ())):
+        yield from ((f".{name}{inner}", text) for inner, text in _texts(item))
+
+
 def plan(container: dict[str, Any]) -> Plan:
     """The arm of a resolved config: canonical, validated, held against the rules.
 
@@ -95,6 +123,7 @@ def plan(container: dict[str, Any]) -> Plan:
     config, notes = canonical(container)
     shown = config["conditions"]
     arm = arm_settings({**config, "conditions": shown or container["conditions"]})
+    _check_texts(arm)
     for rule in RULES:
         if rule.broken(arm, shown):
             words = rule.words.format(arm=arm)

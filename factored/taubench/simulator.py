@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from factored.roles import Played, Role, without_thoughts
 from factored.taubench.users import STOP
 from harness.completions import Message
+from harness.texts import Name
 
 GREETING = "Hi! How can I help you today?"
 _LABEL = re.compile(
@@ -30,7 +31,7 @@ _VERDICT = re.compile(r"\b(true|false)\b", re.IGNORECASE)
 class SimulatedUserSpec(Played):
     """``instruction`` is the simulator's prompt, {task} stands for what the user wants."""
 
-    name: str
+    name: Name
     instruction: str
 
 
@@ -73,7 +74,7 @@ class ReflectionUserSpec(SimulatedUserSpec):
 class HumanSpec:
     """A person plays the user: one worker, no model."""
 
-    name: str
+    name: Name
     kind: Literal["human"]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness.errors import UserError
+from harness.texts import Filled, Name
 from memtoc.questions import Benchmark, load_rows
 
 NOT_BUILT = (
@@ -32,7 +33,7 @@ class BuildDefaults:
 class Publisher:
     """Where a source is fetched from, and the digest that it must have."""
 
-    url: str | None
+    url: Filled | None
     sha256: str
 
 
@@ -40,7 +41,7 @@ class Publisher:
 class StarterSpec:
     """The embedded questions."""
 
-    name: str
+    name: Name
     source: Literal["starter"]
     limit: int | None
     build: BuildDefaults
@@ -60,10 +61,10 @@ class MemtocSpec:
     the tool of its family and kind.
     """
 
-    name: str
+    name: Name
     source: Literal["memtoc"]
-    path: str | None
-    toolhop: str | None
+    path: Filled | None
+    toolhop: Filled | None
     limit: int | None
     apply_repairs: bool
     drop_excluded: bool
@@ -82,9 +83,9 @@ class MemtocSpec:
 class ToolhopSpec:
     """ToolHop's chains at ``path``: questions without wrong values, for a build."""
 
-    name: str
+    name: Name
     source: Literal["toolhop"]
-    path: str | None
+    path: Filled | None
     limit: int | None
     build: BuildDefaults
     publisher: Publisher
@@ -98,9 +99,9 @@ class ToolhopSpec:
 class FolderSpec:
     """A benchmark folder of our own shape, or its questions.jsonl, at ``path``."""
 
-    name: str
+    name: Name
     source: Literal["folder"]
-    path: str
+    path: Filled
     limit: int | None
     drop_excluded: bool
     build: BuildDefaults
@@ -120,9 +121,9 @@ class FolderSpec:
 class CsvSpec:
     """Questions of one's own in a csv file at ``path``."""
 
-    name: str
+    name: Name
     source: Literal["csv"]
-    path: str
+    path: Filled
     limit: int | None
     build: BuildDefaults
 
@@ -137,9 +138,9 @@ class CsvSpec:
 class ReleasedSpec:
     """The publisher's episode files in the folder ``path``, one for each of ``formulations``."""
 
-    name: str
+    name: Name
     source: Literal["released"]
-    path: str
+    path: Filled
     formulations: tuple[str, ...]
     limit: int | None
     build: BuildDefaults

@@ -54,6 +54,23 @@ def test_every_agent_kind_solves_the_scripted_tasks_alike(outside, agent):
     assert plan(compose_taubench(*ORACLE, f"agent={agent}")).notes
 
 
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("planner.name=", "planner.name='' does not fit: a name is"),
+        ("user.name=a/b", "user.name='a/b' does not fit: a name is"),
+        ("tool_agent.name=", "tool_agent.name='' does not fit: a name is"),
+        ("tool_agent.instruction=Write a call.", "the text has no {tools}"),
+        ("tool_agent.instruction_without_schemas=", "does not fit: it is empty"),
+        ("tool_agent.model.name=", "tool_agent.model.name='' does not fit: a name is"),
+    ],
+)
+def test_a_role_has_a_name_and_a_prompt_that_shows_the_tools(override, words):
+    with pytest.raises(UserError) as refused:
+        plan(compose_taubench(override))
+    assert words in str(refused.value)
+
+
 def test_a_finished_arm_is_not_run_again(outside, monkeypatch):
     first = run(outside)
     monkeypatch.setattr(factored.pool, "play", None)

@@ -53,3 +53,46 @@ def test_a_payload_that_nothing_shows_does_not_make_another_arm():
     assert plans[0] == plans[1]
     shown = [plan(compose_config(f"payload={name}")).config for name in ("timeout", "unavailable")]
     assert shown[0] != shown[1]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (("frame.value=''",), "frame.value is empty"),
+        (("frame.value=It is so.",), "frame.value holds no {value}: write it where"),
+        (("frame.value.result=x",), "frame.value holds no {value}"),
+        (("frame.noop=' '",), "frame.noop is empty"),
+        (("frame=passage", "frame.value='See {question}.'"), "frame.value holds no {value}"),
+        (("mitigation=warn", "mitigation.instruction=' '"), "mitigation.instruction is empty"),
+        (("formulation.answer_line=''",), "formulation.answer_line is empty"),
+        (("formulation.closed_book.open=' '",), "formulation.closed_book.open is empty"),
+        (("formulation.heading.return=' '",), "formulation.heading.return is empty"),
+    ],
+)
+def test_a_wording_that_says_nothing_is_refused(overrides: tuple[str, ...], words: str):
+    with pytest.raises(UserError) as refused:
+        plan(compose_config(*overrides))
+    assert words in str(refused.value)
+
+
+def test_a_frame_may_say_what_it_likes_around_the_value():
+    for value in ("'{value}'", "{answer: {text: 'so: {value}', unit: ''}}", "{found: ['{value}']}"):
+        override = f"frame.value={value}" if value.startswith("'") else f"++frame.value={value}"
+        assert not plan(compose_config(override)).dropped
+
+
+@pytest.mark.parametrize("key", ["model.name", "benchmark.name"])
+@pytest.mark.parametrize("name", ["''", "' '", "a b", "a/b", "..", "x{}", "a" * 65])
+def test_a_name_is_fit_for_a_folder(key: str, name: str):
+    with pytest.raises(UserError, match=rf"{key}=.* does not fit: a name is"):
+        plan(compose_config(f"{key}={name!s}" if "{" not in name else f"{key}='{name}'"))
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["model.path=", "model.revision=", "model.hub=", "benchmark.path="],
+)
+def test_a_setting_that_is_given_is_not_empty(override: str):
+    hub, csv = ("model=qwen", "benchmark=csv")
+    with pytest.raises(UserError, match=f"{override}'' does not fit: it is empty"):
+        plan(compose_config(hub, csv, "benchmark.path=x.csv", override))
