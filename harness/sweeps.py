@@ -64,11 +64,13 @@ def check_presets(overrides: Sequence[str]) -> None:
 def plan_sweep(
     combinations: Sequence[Sequence[str]], planned: Callable[[Sequence[str]], Plan]
 ) -> Sweep:
-    """Plans every combination; raises UserError naming the first that cannot run.
+    """Plans every combination; raises UserError naming the first that cannot run, or for none.
 
     Nothing has started by then. Jobs come grouped by the model they keep in memory, in the
     order in which the models were asked for.
     """
+    if not combinations:
+        raise UserError(f"the sweep has no job: {_spans()} gives no value: name some")
     kept: dict[str, PlannedJob] = {}
     common = set.intersection(*map(set, combinations)) if len(combinations) > 1 else set()
     dropped: dict[str, int] = {}
@@ -90,6 +92,12 @@ def plan_sweep(
     order = list(dict.fromkeys(job.plan.resident for job in kept.values()))
     jobs = sorted(kept.values(), key=lambda job: order.index(job.plan.resident))
     return Sweep(tuple(jobs), duplicates, dropped)
+
+
+def _spans() -> str:
+    """Those of the overrides that may span nothing; what is listed never does."""
+    spans = [part for part in sys.argv[1:] if "=" in part and ("glob(" in part or "range(" in part)]
+    return " or ".join(spans) or "one of its parameters"
 
 
 def _key(plan: Plan) -> str:

@@ -90,6 +90,17 @@ def test_a_sweep_in_which_no_arm_is_left_says_why(entry: Entry):
     assert not arm_folders(Path("runs"))
 
 
+@pytest.mark.parametrize(
+    "nothing",
+    ["formulation=glob(parra*)", "seed=range(0,0)", "model=glob(*,exclude=*)"],
+)
+def test_a_sweep_over_nothing_is_a_mistake(entry: Entry, nothing: str):
+    ended = entry("-m", *MOCK, "frame=tool,passage", nothing)
+    assert ended.code == 2
+    assert f"error: the sweep has no job: {nothing} gives no value" in ended.err
+    assert not Path("runs").exists()
+
+
 def test_a_wrong_option_in_one_of_many_jobs_starts_nothing(entry: Entry):
     ended = entry("-m", "formulation=ref,paraA,paraC", "frame=tool,passage", *MOCK)
     assert ended.code == 2
