@@ -1,7 +1,7 @@
 """The shards of an arm joined into the whole arm: nothing generated, nothing missing or twice."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,11 @@ def merged(config: Mapping[str, Any], shards: int) -> Arm:
     arms = [part for part in parts if part is not None]
     memories = [_finished(_memory_folder(arm), arm) for arm in arms]
     folders = [_finished(Path(arm.settings.paths.runs) / arm.name, arm) for arm in arms]
-    rows_of_arm = episodes(whole.settings, whole.questions)
-    _check(Counter((row.question.id, row.condition) for row in rows_of_arm), folders)
-    _check(Counter((question.id, "memory") for question in whole.questions), memories)
+    for arm, memory, folder in zip(arms, memories, folders, strict=True):
+        rows_of_arm = episodes(arm.settings, arm.questions)
+        _check(((q.id, "memory") for q in arm.questions), memory, arm, [memory, folder])
+        _check(((r.question.id, r.condition) for r in rows_of_arm), folder, arm, [folder])
+    assert sum(len(arm.questions) for arm in arms) == len(whole.questions)
     rows = [row for folder in (*memories, *folders) for row in folder.generations()]
     recorded = Recorded({row["request"]: from_row(row) for row in rows})
     backend = Backend(whole.backend.spec, whole.backend.model, whole.checkpoint, _engine=recorded)
@@ -74,22 +76,24 @@ def _finished(path: Path, shard: Arm) -> RunFolder:
     return folder
 
 
-def _check(wanted: Counter[Label], folders: Sequence[RunFolder]) -> None:
-    """Raises UserError unless the folders hold every row once, and no other."""
-    held = [
-        ((str(row.get("id")), str(row.get("condition"))), folder.path)
-        for folder in folders
-        for row in folder.generations()
-    ]
-    counts = Counter(label for label, _ in held)
-    for words, labels in (
-        ("is missing", wanted - counts),
-        ("is there twice or is of another arm", counts - wanted),
+def _check(
+    wanted: Iterable[Label], folder: RunFolder, shard: Arm, anew: Sequence[RunFolder]
+) -> None:
+    """Raises UserError unless a shard's folder holds every row of the shard once, and no other.
+
+    ``anew`` are the folders without which the shard is run again.
+    """
+    labels = Counter(wanted)
+    held = Counter((str(row.get("id")), str(row.get("condition"))) for row in folder.generations())
+    for words, wrong in (
+        ("is missing", labels - held),
+        ("is there twice or is of another arm", held - labels),
     ):
-        if labels:
-            (name, condition), places = next(iter(labels)), sorted({str(p.parent) for _, p in held})
+        if wrong:
+            name, condition = next(iter(wrong))
+            part, away = shard.settings.shard, " and ".join(str(one.path) for one in anew)
             raise UserError(
-                f"{places[0] if places else 'shards'}: the row of question {name} under"
-                f" {condition} {words}, and {len(labels) - 1} more: run the shard again in an"
-                " empty folder"
+                f"shard {part}: {folder.path}: the row of question {name} under {condition}"
+                f" {words}, and {wrong.total() - 1} more: move {away} away and run the same"
+                f" settings with shard={part}"
             )

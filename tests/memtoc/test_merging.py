@@ -82,17 +82,37 @@ def test_an_unfinished_shard_is_named_with_the_way_to_finish_it(sharded: Entry):
     assert "run the same settings with shard=2/3" in ended.err
 
 
-def test_a_lost_row_and_a_row_that_is_there_twice_are_found(sharded: Entry):
-    file = shard(1) / "generations.jsonl"
+@pytest.mark.parametrize("kind", ["runs", "memories"])
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_lost_row_and_a_row_that_is_there_twice_are_found_and_the_shard_is_named(
+    sharded: Entry, kind: str, number: int
+):
+    (folder,) = Path(kind).glob(f"*-{number}of3-*")
+    file = folder / "generations.jsonl"
     rows = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    file.write_text("".join(rows[1:]), encoding="utf-8")
-    ended = sharded(*MERGE)
-    assert ended.code == 2
-    assert "is missing, and 0 more" in ended.err
-    file.write_text("".join([*rows, rows[3]]), encoding="utf-8")
-    ended = sharded(*MERGE)
-    assert ended.code == 2
-    assert "is there twice or is of another arm, and 0 more" in ended.err
+    for content, words in (
+        (rows[1:], "is missing, and 0 more"),
+        ([], f"is missing, and {len(rows) - 1} more"),
+        ([*rows, rows[0]], "is there twice or is of another arm, and 0 more"),
+    ):
+        file.write_text("".join(content), encoding="utf-8")
+        ended = sharded(*MERGE)
+        assert ended.code == 2
+        assert f"shard {number}/3: {folder}: the row of question s" in ended.err
+        assert words in ended.err
+        assert f"run the same settings with shard={number}/3" in ended.err
+
+
+@pytest.mark.parametrize("kind", ["runs", "memories"])
+def test_doing_what_the_message_says_mends_a_shard(sharded: Entry, kind: str):
+    (folder,) = Path(kind).glob("*-2of3-*")
+    (folder / "generations.jsonl").write_text("", encoding="utf-8")
+    message = sharded(*MERGE).err
+    away = message.split(": move ")[1].split(" away")[0].split(" and ")
+    for path in away:
+        shutil.rmtree(path)
+    assert sharded("shard=2/3", *MOCK).code == 0
+    assert sharded(*MERGE).code == 0
 
 
 def test_shards_of_other_settings_are_not_taken(sharded: Entry):
@@ -114,7 +134,7 @@ def test_failed_rows_of_a_shard_stay_failed_in_the_arm(entry: Entry):
 @pytest.mark.parametrize(
     ("override", "words"),
     [
-        ("shards=1", "give the number of shards, at least 2"),
+        ("shards=1", "give the number of shards, from 2 to 9999"),
         ("shards=many", "give the number of shards"),
         ("shard=1/3", "leave it out, and set shards=n"),
     ],
