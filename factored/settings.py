@@ -22,6 +22,7 @@ from factored.taubench.simulator import (
 from factored.tool_agents import ModelToolAgentSpec, OracleSpec, canonical_tool_agent
 from harness.errors import UserError
 from harness.settings import need_parts, parse
+from harness.texts import Filled, Name
 from harness.tracking import TrackerSpec
 
 PlannerSpec = Annotated[ModelPlannerSpec | ScriptSpec, Field(discriminator="kind")]
@@ -44,7 +45,7 @@ class DomainSpec:
     ``province``: users' addresses have the key that recordings from before 2025-01-16 hold.
     """
 
-    name: str
+    name: Name
     split: str
     embedded: bool
     province: bool
@@ -57,8 +58,8 @@ class DomainSpec:
 class Sources:
     """The folder of the data (null: TAUBENCH_PATH), and a result file whose run is replayed."""
 
-    path: str | None
-    recording: str | None
+    path: Filled | None
+    recording: Filled | None
 
 
 @dataclass(frozen=True)

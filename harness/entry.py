@@ -26,6 +26,7 @@ DONE, FAILED, MISTAKE = 0, 1, 2
 BAD_PATH = (EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP)
 # Libraries that read the command line and the files under conf/: what they raise is about those.
 READERS = ("hydra", "omegaconf", "yaml")
+OURS = ("harness", "memtoc", "factored", "hydra_plugins")
 
 
 class TerminatedError(KeyboardInterrupt):
@@ -143,16 +144,18 @@ def _explained(error: Exception, config_name: str) -> tuple[int, str]:
     if isinstance(error, OSError) and error.errno in (*NO_ROOM, *BAD_PATH):
         where = error.filename or "a file"
         return MISTAKE, f"{where}: {error.strerror}: free the disk or set paths.*"
-    if _raised_in(error).startswith(READERS):
+    if _raised_while_reading(error):
         return MISTAKE, f"the command line or a file under conf/ cannot be read: {error}"
     traceback.print_exception(error)
     return FAILED, f"{type(error).__name__}: {error}"
 
 
-def _raised_in(error: Exception) -> str:
-    """The module whose code raised the error."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    return str(frames[-1][0].f_globals.get("__name__", "")) if frames else ""
+def _raised_while_reading(error: Exception) -> bool:
+    """Was it code of READERS, or what that called, rather than code of ours?"""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    packages = [str(frame.f_globals.get("__name__", "")).split(".")[0] for frame in frames]
+    known = [package for package in packages if package in (*READERS, *OURS)]
+    return bool(known) and known[-1] in READERS
 
 
 def _say(line: str) -> None:

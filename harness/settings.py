@@ -14,6 +14,8 @@ from harness.fingerprint import leaves
 
 Settings = TypeVar("Settings")
 
+# Errors of pydantic about a key that is missing, or that no dataclass has.
+ABSENT = ("missing", "unexpected_keyword_argument", "extra_forbidden")
 STRICT = ConfigDict(strict=True, extra="forbid")
 
 
@@ -66,26 +68,32 @@ def parse(settings: type[Settings], container: Mapping[str, Any]) -> Settings:
 
 
 def _explain(error: ValidationError, container: Mapping[str, Any]) -> str:
-    first = error.errors(include_url=False)[0]
+    errors = error.errors(include_url=False)
+    first = errors[0]
     if first["type"] == "json_invalid":  # a number that JSON has not, half a character
         return f"the config cannot be written as JSON: {first['msg']}: mend the text or number"
-    key = _key(first["loc"], container)
+    key = _key(first["loc"], container, first["type"] in ABSENT)
     given = first["input"]
     if first["type"] == "missing":
         return f"{key} has no value: set it, as in {key}=..."
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return f"{key} is not a setting: remove it"
+        return f"{key} is not a setting: remove it where +{key} or a file under conf/ sets it"
     if first["type"] in ("tuple_type", "list_type") and isinstance(given, str):
         return f"{key}={given} is a text where a list is needed: write '{key}=[{given}]'"
-    return f"{key}={given!r} does not fit: {first['msg'][0].lower()}{first['msg'][1:]}"
+    # One for each kind of value that the key may have.
+    said = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], container) == key)
+    return f"{key}={given!r} does not fit: {' or '.join(m[0].lower() + m[1:] for m in said)}"
 
 
-def _key(location: tuple[int | str, ...], container: Any) -> str:
-    """The dotted key of an error; pydantic also lists the tags of unions, which are no keys."""
+def _key(location: tuple[int | str, ...], container: Any, absent: bool = False) -> str:
+    """The dotted key of an error; pydantic also lists the tags of unions, which are no keys.
+
+    ``absent``: the last part is a key that is not there.
+    """
     parts = []
     for part in location:
         inside = isinstance(container, Mapping) and part in container
-        if inside or isinstance(part, int) or part == location[-1]:
+        if inside or isinstance(part, int) or (absent and part == location[-1]):
             parts.append(str(part))
             container = container[part] if inside else None
     return ".".join(parts)

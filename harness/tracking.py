@@ -18,6 +18,7 @@ from pydantic import Field
 
 from harness.errors import UserError
 from harness.files import locked, write_json
+from harness.texts import Filled, Name
 
 MOST_SAMPLES = 200  # W&B's tables are slow beyond
 # Of the variables that W&B reads, these say who we are and where it is; all others say what a run
@@ -29,7 +30,7 @@ KEPT = ("WANDB_API_KEY", "WANDB_BASE_URL", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_C
 class NoTracker:
     """Nothing but the run folder."""
 
-    name: str
+    name: Name
     kind: Literal["none"]
 
 
@@ -37,13 +38,14 @@ class NoTracker:
 class WandbTracker:
     """W&B. ``group`` is the sweep's name where there is a sweep and nothing else is given."""
 
-    name: str
+    name: Name
     kind: Literal["wandb"]
     mode: Literal["offline", "online"]
-    project: str
-    entity: str | None
-    group: str | None
-    tags: tuple[str, ...]
+    # What W&B takes.
+    project: Annotated[Filled, Field(max_length=128, pattern=r"^[^/\\#?%:]+$")]
+    entity: Filled | None
+    group: Filled | None
+    tags: tuple[Filled, ...]
 
 
 TrackerSpec = Annotated[NoTracker | WandbTracker, Field(discriminator="kind")]

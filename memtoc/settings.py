@@ -13,6 +13,7 @@ from harness.errors import UserError, one_of
 from harness.hashing import digest_of
 from harness.models import ModelSpec
 from harness.settings import need_parts, parse
+from harness.texts import Name
 from harness.tracking import TrackerSpec
 from memtoc.sources import BenchmarkSpec
 
@@ -32,7 +33,7 @@ Heading = Literal["question", "schema", "return", "passage"]
 class Formulation:
     """One wording of every instruction; keys of ``closed_book`` are elicitations."""
 
-    name: str
+    name: Name
     closed_book: Mapping[str, str]
     note: Mapping[Presents, str]
     no_recall: Mapping[Presents, str]
@@ -49,7 +50,7 @@ class Frame:
     are replaced; ``has_error`` says whether an error payload can be shown in this frame.
     """
 
-    name: str
+    name: Name
     presents: Presents
     shows_schema: bool
     value: str | Mapping[str, Any]
@@ -61,7 +62,7 @@ class Frame:
 class Mitigation:
     """A prompt mitigation: one instruction before the answer line, or none."""
 
-    name: str
+    name: Name
     instruction: str | None
 
 
@@ -69,7 +70,7 @@ class Mitigation:
 class Payload:
     """The structured error that ``tool_error`` returns."""
 
-    name: str
+    name: Name
     error: Mapping[str, Any]
 
 
@@ -77,14 +78,14 @@ class Payload:
 class Elicitation:
     """How the memory is asked for: ``forced`` commits to a guess, ``open`` may say UNKNOWN."""
 
-    name: str
+    name: Name
 
 
 @dataclass(frozen=True)
 class Layout:
     """The order of the prompt's sections."""
 
-    name: str
+    name: Name
     sections: tuple[Section, ...]
 
 

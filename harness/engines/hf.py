@@ -15,6 +15,7 @@ from harness.engines.grammar import Grammars, Held, library_version
 from harness.errors import RunFailedError, UserError
 from harness.models import Checkpoint, ModelSpec
 from harness.rendering import Renderer
+from harness.texts import Name
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +30,7 @@ class HfSpec:
     ``dtype`` auto is bfloat16 where the GPU or the CPU computes in it, else float32.
     """
 
-    name: str
+    name: Name
     kind: Literal["hf"]
     dtype: Literal["auto", "bfloat16", "float32"]
     batch_tokens: Annotated[int, Field(ge=1)]

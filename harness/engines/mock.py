@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 from harness.completions import Completion, Request, failed
 from harness.errors import UserError
 from harness.models import Checkpoint, ModelSpec
+from harness.texts import Name
 
 GROUP = 256  # completions that are stored together
 
@@ -31,7 +32,7 @@ class MockSpec:
     A schema changes nothing: the script says what is written.
     """
 
-    name: str
+    name: Name
     kind: Literal["mock"]
     reply: str
     rules: tuple[Rule, ...]

@@ -31,6 +31,7 @@ from harness.engines import openai_wire as wire
 from harness.engines.openai_wire import BusyError, RefusedError
 from harness.errors import UserError
 from harness.models import Checkpoint, ModelSpec
+from harness.texts import Name
 
 if TYPE_CHECKING:
     import httpx
@@ -57,7 +58,7 @@ class OpenAiSpec:
     bytes) decide no text. ``key_variable`` is the name of an environment variable, never a key.
     """
 
-    name: str
+    name: Name
     kind: Literal["openai"]
     base_url: str
     server: str

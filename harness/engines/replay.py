@@ -10,13 +10,14 @@ from harness.completions import Completion, Request, failed, from_row
 from harness.errors import UserError
 from harness.hashing import digest_of_file
 from harness.models import Checkpoint, ModelSpec
+from harness.texts import Name
 
 
 @dataclass(frozen=True)
 class ReplaySpec:
     """``recording`` is the generations.jsonl of an arm or of a memory."""
 
-    name: str
+    name: Name
     kind: Literal["replay"]
     recording: str
 

@@ -81,7 +81,7 @@ def test_a_frame_may_say_what_it_likes_around_the_value():
         assert not plan(compose_config(override)).dropped
 
 
-@pytest.mark.parametrize("key", ["model.name", "benchmark.name"])
+@pytest.mark.parametrize("key", ["model.name", "benchmark.name", "engine.name", "frame.name"])
 @pytest.mark.parametrize("name", ["''", "' '", "a b", "a/b", "..", "x{}", "a" * 65])
 def test_a_name_is_fit_for_a_folder(key: str, name: str):
     with pytest.raises(UserError, match=rf"{key}=.* does not fit: a name is"):
@@ -90,9 +90,16 @@ def test_a_name_is_fit_for_a_folder(key: str, name: str):
 
 @pytest.mark.parametrize(
     "override",
-    ["model.path=", "model.revision=", "model.hub=", "benchmark.path="],
+    ["model.path=", "model.revision=", "model.hub=", "benchmark.path=", "tracker.project="],
 )
 def test_a_setting_that_is_given_is_not_empty(override: str):
     hub, csv = ("model=qwen", "benchmark=csv")
     with pytest.raises(UserError, match=f"{override}'' does not fit: it is empty"):
         plan(compose_config(hub, csv, "benchmark.path=x.csv", override))
+
+
+@pytest.mark.parametrize("value", ["null", "3", "[x]"])
+def test_a_value_of_another_kind_is_told_which_kinds_there_are(value: str):
+    words = r"^frame\.value=.* does not fit: .*valid string or .*an object$"
+    with pytest.raises(UserError, match=words):
+        plan(compose_config("frame=passage", f"frame.value={value}"))
