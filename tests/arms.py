@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -157,6 +158,11 @@ def command_line(*arguments: str) -> list[str]:
 
 def command_environment() -> dict[str, str]:
     return {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
+
+
+def hear_ctrl_c() -> None:
+    """For a child about to exec: a job in a script's background ignores SIGINT, and so do its own."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def obey_file_modes() -> None:

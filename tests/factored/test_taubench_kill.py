@@ -12,7 +12,7 @@ from typing import Any
 
 import dying
 import pytest
-from arms import ROOT, command, command_environment, command_line, read_jsonl, results
+from arms import ROOT, command, command_environment, command_line, hear_ctrl_c, read_jsonl, results
 
 import evaluate
 from harness.entry import start
@@ -120,6 +120,7 @@ def test_an_interrupt_ends_with_130_and_keeps_what_is_finished(tmp_path: Path):
     process = subprocess.Popen(
         command_line(*arguments), cwd=tmp_path, env=command_environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=hear_ctrl_c,
     )  # fmt: skip
     pattern = "runs/*/generations.jsonl"
     while not any(path.stat().st_size for path in tmp_path.glob(pattern)):
