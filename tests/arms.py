@@ -161,7 +161,7 @@ def command_environment() -> dict[str, str]:
 
 
 def hear_ctrl_c() -> None:
-    """For a child about to exec: a job in a script's background ignores SIGINT, and so do its own."""
+    """For a child about to exec: one of a script's background job would ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

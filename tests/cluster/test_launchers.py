@@ -66,7 +66,8 @@ def test_jobs_of_this_machine_take_a_gpu_each(tmp_path: Path, monkeypatch: pytes
 def test_ctrl_c_ends_the_jobs_too_and_the_same_sweep_goes_on(tmp_path: Path):
     sweep = ("-m", "hydra/launcher=submitit_local", *SWEEP, "limit=null")
     with subprocess.Popen(
-        command_line(*sweep), cwd=tmp_path, start_new_session=True, preexec_fn=hear_ctrl_c,
+        command_line(*sweep), cwd=tmp_path, start_new_session=True,
+        preexec_fn=hear_ctrl_c,  # noqa: PLW1509
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         wait_until(lambda: any((tmp_path / "runs").glob("*/generations.jsonl")))

@@ -120,7 +120,7 @@ def test_an_interrupt_ends_with_130_and_keeps_what_is_finished(tmp_path: Path):
     process = subprocess.Popen(
         command_line(*arguments), cwd=tmp_path, env=command_environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        preexec_fn=hear_ctrl_c,
+        preexec_fn=hear_ctrl_c,  # noqa: PLW1509
     )  # fmt: skip
     pattern = "runs/*/generations.jsonl"
     while not any(path.stat().st_size for path in tmp_path.glob(pattern)):
