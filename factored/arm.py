@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from factored.agents import NativeApiForm
-from factored.scripts import Script, Scripts, domain_scripts, recorded_scripts
+from factored.scripts import Script, Scripts, check_user, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, TauBenchSettings
 from factored.taubench.environment import LoadedDomain, score
 from factored.taubench.loading import data_folder, load_domain
@@ -95,12 +95,8 @@ class TauBenchArm:
                 f"no {kind} dialogue of task {task_id}, trial {trial}:"
                 " lower trials, or name the tasks in domain.tasks"
             )
-        script, user = scripts[task_id, trial], self.tasks[task_id].user_id
-        if script.user_id not in (None, user):
-            raise UserError(
-                f"taubench.recording: its task {task_id} is about '{script.user_id}', domain.split="
-                f"{self.settings.domain.split} has '{user}' there: set the split it is of"
-            )
+        script = scripts[task_id, trial]
+        check_user(script, task_id, self.tasks[task_id].user_id, self.settings.domain.split)
         return script
 
     def facts(self) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from rich.console import Console
 from rich.table import Table
 
@@ -22,8 +23,8 @@ from factored.call_set import (
 from factored.calls import CallChecker
 from factored.dry_run import show_tool_agent
 from factored.roles import audit_template
-from factored.scripts import Scripts, domain_scripts, recorded_scripts
-from factored.settings import DomainSpec, Paths, Sources, ToolAgentSpec
+from factored.scripts import Scripts, check_user, domain_scripts, recorded_scripts
+from factored.settings import MOST, DomainSpec, Paths, Sources, ToolAgentSpec
 from factored.taubench.environment import LoadedDomain
 from factored.taubench.loading import data_folder, load_domain
 from factored.taubench.tasks import Action, Task
@@ -55,7 +56,7 @@ from harness.tracking import TrackerSpec
 class CallsReport:
     """A run of which more than this share of rows fails is a failed one."""
 
-    max_error_rate: float
+    max_error_rate: Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def plan(container: dict[str, Any]) -> Plan:
     settings = parse(CallSettings, container)
     if settings.sample is not None and settings.sample < 1:
         raise UserError(f"sample={settings.sample}: give at least 1, or null for all calls")
+    if not 1 <= settings.trials <= MOST:
+        raise UserError(f"trials={settings.trials}: give at least 1, and at most {MOST:,}")
     player, notes = canonical_tool_agent(container["tool_agent"])
     models = digest_of([player.get("model"), player.get("engine")])
     return Plan({**container, "tool_agent": player}, models, tuple(notes))
@@ -163,6 +166,8 @@ def _prepare(settings: CallSettings, config: Mapping[str, Any]) -> CallArm:
         scripts = domain_scripts(folder / spec.name / f"scripts_{spec.split}.json", 1)
     tasks = chosen_tasks(loaded, spec)
     scripts = {key: script for key, script in scripts.items() if key[0] in tasks}
+    for (task_id, _), script in scripts.items():
+        check_user(script, task_id, tasks[task_id].user_id, spec.split)
     writing = needing_write(scripts, loaded, tasks)
     calls = recorded_calls(scripts)
     if settings.sample is not None:

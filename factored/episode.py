@@ -14,7 +14,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
 
 from factored.agents import Ask, Form, Reading, Say, WrittenCall, read_calls
 from factored.calls import CallChecker, Punt, read_json_call
@@ -53,7 +55,7 @@ class Limits:
 
     steps: int
     planner_calls: int
-    seconds: float
+    seconds: Annotated[float, Field(gt=0)]
     punt_costs_step: bool
     upstream_strict: bool
 

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
 
 from harness.completions import Completion, Decoding, Message, Request, ToolCall, failed
 from harness.engines import EngineSpec
@@ -41,8 +43,8 @@ class InterruptedEpisodeError(Exception):
 class Price:
     """US dollars for a million tokens."""
 
-    prompt: float
-    completion: float
+    prompt: Annotated[float, Field(ge=0)]
+    completion: Annotated[float, Field(ge=0)]
 
 
 @dataclass(frozen=True)

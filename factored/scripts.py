@@ -51,6 +51,15 @@ def recorded_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
     }
 
 
+def check_user(script: Script, task_id: int, user: str, split: str) -> None:
+    """Raises UserError for a recorded dialogue about another user than the task's."""
+    if script.user_id not in (None, user):
+        raise UserError(
+            f"taubench.recording: its task {task_id} is about '{script.user_id}', domain.split="
+            f"{split} has '{user}' there: set the domain and split it is of"
+        )
+
+
 def _recorded(recording: Recording) -> Script:
     steps = [step for step in recording.steps if step.action is not None]
     return Script(

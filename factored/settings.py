@@ -67,15 +67,15 @@ class Pool:
     """Episodes at a time; how often a failed model call is made again, and after what pause."""
 
     workers: int
-    retries: int
-    pause_s: float
+    retries: Annotated[int, Field(ge=0)]
+    pause_s: Annotated[float, Field(ge=0)]
 
 
 @dataclass(frozen=True)
 class Report:
     """An arm of which more than this share of episodes met infrastructure trouble fails."""
 
-    max_error_rate: float
+    max_error_rate: Annotated[float, Field(ge=0, le=1)]
     show: bool
 
 

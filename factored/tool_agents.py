@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
+from pydantic import Field
+
 from factored.call_schema import Constrained, call_schema
 from factored.calls import Punt, punt, write_json_call
 from factored.requests import RequestError, parse_request
@@ -53,8 +55,8 @@ class ModelToolAgentSpec(Played):
     name: Name
     kind: Literal["llm"]
     context: Literal["request", "last", "conversation"]
-    last: int
-    max_characters: int
+    last: Annotated[int, Field(ge=0)]
+    max_characters: Annotated[int, Field(ge=1)]
     sees_schemas: bool
     tools_as: Literal["signatures", "schemas"]
     instruction: Annotated[str, holding("tools")]

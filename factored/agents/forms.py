@@ -129,11 +129,11 @@ def looks_like_call(text: str) -> bool:
     Bounded: each brace is tried once, and no text of over 20,000 characters is searched.
     """
     decoder = json.JSONDecoder()
-    for found in re.finditer(r"\{\s*\"name\"", text[:20_000]):
+    for found in re.finditer(r"\{\s*\"(?:name|arguments|parameters)\"", text[:20_000]):
         try:
             value, _ = decoder.raw_decode(text, found.start())
         except (ValueError, RecursionError):
             continue
-        if "arguments" in value or "parameters" in value:
+        if "name" in value and ("arguments" in value or "parameters" in value):
             return True
     return False

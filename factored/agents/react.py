@@ -1,5 +1,6 @@
 """ReAct: a thought, then an action in JSON; a message to the user is an action too."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,8 +25,12 @@ class ActionForm(TextForm):
         return f"{ACTION}\n{write_json_call(action)}"
 
     def unreadable(self, text: str) -> Say | None:
-        """tau-bench sends it to the user."""
-        return Say(text)
+        """tau-bench sends what is no JSON to the user, and dies of JSON that is no call."""
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            return Say(text)
+        return None
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported
             if name.startswith("tasks_"):
                 read_tasks(content, f"{source}: {domain}/{name}")
     texts = {
-        (domain, name): content if isinstance(content, str) else json.dumps(content)
+        (domain, name): _as_text(content, f"{source}: {domain}/{name}")
         for domain, files in found.contents.items()
         for name, content in files.items()
     }
@@ -131,6 +131,13 @@ def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported
     written = tuple(f"{domain}/{name}" for domain, name in texts)
     absent = tuple(_absent(written, found.licence))
     return Imported(out, written, changed, absent, found.notes)
+
+
+def _as_text(content: Any, where: str) -> str:
+    try:
+        return content if isinstance(content, str) else json.dumps(content)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UserError(f"{where}: holds what JSON has not ({error}): mend the source") from error
 
 
 def _absent(written: Iterable[str], licence: str) -> list[str]:

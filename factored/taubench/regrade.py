@@ -66,6 +66,13 @@ def _task(recording: Recording, loaded: LoadedDomain, split: str) -> Task:
     if recording.task_id is None or not 0 <= recording.task_id < len(tasks):
         raise UserError(
             f"{recording.where}: {loaded.domain.name} {split} has no such task:"
-            " set --split, or use --recorded-tasks"
+            f" set --split to one of {', '.join(sorted(loaded.tasks))}, or use --recorded-tasks"
         )
-    return tasks[recording.task_id]
+    task = tasks[recording.task_id]
+    if task.user_id != recording.task.user_id:
+        raise UserError(
+            f"{recording.where}: it is about '{recording.task.user_id}', {loaded.domain.name}"
+            f" {split} has '{task.user_id}' there: set --domain and --split to its own,"
+            " or use --recorded-tasks"
+        )
+    return task

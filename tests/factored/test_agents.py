@@ -105,6 +105,7 @@ def test_factored_and_its_equivalent_prompt_differ_in_the_suffix_alone(bikes):
         (f"Let me check. {MARK} Call a.", "marker_with_text"),
         (f"Call the tool a. {MARK}", "wrong_order"),
         (CALL, "no_marker"),
+        ('{"arguments": {"rental_id": "R-2004"}, "name": "get_rental"}', "no_marker"),
         (f"I will call this:\n```json\n{CALL}\n```", "no_marker"),
     ],
 )

@@ -99,6 +99,8 @@ def test_upstream_strict_sends_a_broken_action_to_the_user(run_bikes, kind):
     episode = run_bikes(Says("Action: {broken"), agent=kind, upstream_strict=True, steps=1)
     assert episode.turns[0].action is not None
     assert episode.turns[0].action.kwargs == {"content": "{broken"}
+    dies = run_bikes(Says('Action: {"name": "get_rental"}'), agent=kind, upstream_strict=True)
+    assert (dies.ended, len(dies.turns)) == ("crash", 1)
 
 
 class Breaks:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from arms import command_line, finished
 from playing import arm_of, compose_taubench
 
 from factored.call_evaluation import plan as plan_calls
@@ -109,6 +110,20 @@ def test_regrading_gives_the_recorded_rewards(data, capsys):
     assert json.loads(capsys.readouterr().out) == {
         "dialogues": 200, "successes_before": 84, "successes": 84, "changed": 0,
     }  # fmt: skip
+
+
+def test_regrading_refuses_tasks_of_another_domain(data, capsys):
+    arguments = ["--domain", "retail", "--data", str(data)]
+    assert main(["regrade", str(data / "trajectories" / "gpt-4o-airline.json"), *arguments]) == 2
+    assert "it is about 'mia_li_3668', retail test has" in capsys.readouterr().err
+
+
+def test_calls_of_another_domain_are_refused(data, outside):
+    recording = f"taubench.recording={data / 'trajectories' / 'gpt-4o-airline.json'}"
+    line = command_line("--config-name=calls", "tool_agent=oracle", recording, "tracker=none")
+    ended = finished([*line, *outside])
+    assert ended.returncode == 2
+    assert "is about 'mia_li_3668'" in ended.stderr
 
 
 def test_regrading_finds_a_reward_that_was_tampered_with(data, tmp_path, capsys):

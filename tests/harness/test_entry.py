@@ -165,6 +165,11 @@ def test_a_scheduler_s_signal_ends_with_143_as_an_interrupt_does(
         (["-m", "paths.runs=file/runs", "limit=1,2"], "file/runs"),
         (["--config-name=merge", "shards=3000000"], "from 2 to 9999"),
         (["--config-name=taubench", "limits.seconds=nan"], "limits.seconds=nan"),
+        (["--config-name=taubench", "limits.seconds=-1"], "limits.seconds=-1"),
+        (["--config-name=taubench", "tool_agent.price.prompt=-1"], "tool_agent.price.prompt=-1"),
+        (["--config-name=taubench", "pool.retries=-1"], "pool.retries=-1"),
+        (["--config-name=taubench", "report.max_error_rate=2"], "report.max_error_rate=2"),
+        (["--config-name=calls", "trials=-2"], "trials=-2"),
     ],
 )
 def test_a_value_that_cannot_be_is_one_line_and_starts_nothing(

@@ -157,6 +157,14 @@ def test_a_broken_tau_bench_folder_is_one_line_that_names_the_file(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_literal_that_json_has_not_is_one_line(plain, tmp_path):
+    clone = make_clone(plain, tmp_path / "clone")
+    tool = clone / "tau_bench" / "envs" / "retail" / "tools" / "think.py"
+    tool.write_text("def get_info():\n    return {'function': {1, 2}}")
+    with pytest.raises(UserError, match=r"retail/tools\.json: holds what JSON has not"):
+        import_data(str(clone), tmp_path / "out", allow_changes=True)
+
+
 def test_the_published_data_comes_out_of_a_tau_bench_folder_digest_for_digest(data, tmp_path):
     clone = make_clone(data, tmp_path / "clone")
     imported = import_data(str(clone), tmp_path / "out")
