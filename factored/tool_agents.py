@@ -62,7 +62,7 @@ class ModelToolAgentSpec(Played):
     instruction: Annotated[str, holding("tools")]
     instruction_without_schemas: Filled
     examples: tuple[Example, ...]
-    request: str
+    request: Annotated[str, holding("request")]
     constrained: Constrained = "none"
 
 

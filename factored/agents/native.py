@@ -16,12 +16,13 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from factored.agents.forms import Reading, Say, Schemas, WrittenCall
 from factored.calls import punt, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 from harness.completions import ToolCall
+from harness.texts import holding
 from harness.tool_calls import CLOSE, OPEN
 
 _CALL = re.compile(rf"{OPEN}(.*?)(?:{CLOSE}|\Z)", re.DOTALL)
@@ -56,7 +57,7 @@ class NativeForm(TaggedForm):
     """``suffix`` holds {tools}, where the schemas go, one a line."""
 
     kind: Literal["native"]
-    suffix: str
+    suffix: Annotated[str, holding("tools")]
 
     def system(self, policy: str, schemas: Schemas) -> str:
         """Policy, then the tools in their tags."""

@@ -170,6 +170,8 @@ def test_a_scheduler_s_signal_ends_with_143_as_an_interrupt_does(
         (["--config-name=taubench", "pool.retries=-1"], "pool.retries=-1"),
         (["--config-name=taubench", "report.max_error_rate=2"], "report.max_error_rate=2"),
         (["--config-name=calls", "trials=-2"], "trials=-2"),
+        (["--config-name=calls", "tool_agent.request=nothing"], "{request}"),
+        (["--config-name=taubench", "agent=native", "agent.suffix=nothing"], "{tools}"),
     ],
 )
 def test_a_value_that_cannot_be_is_one_line_and_starts_nothing(
