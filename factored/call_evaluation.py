@@ -24,7 +24,7 @@ from factored.calls import CallChecker
 from factored.dry_run import show_tool_agent
 from factored.roles import audit_template
 from factored.scripts import Scripts, check_user, domain_scripts, recorded_scripts
-from factored.settings import MOST, DomainSpec, Paths, Sources, ToolAgentSpec
+from factored.settings import DomainSpec, Paths, Sources, ToolAgentSpec, check_count
 from factored.taubench.environment import LoadedDomain
 from factored.taubench.loading import data_folder, load_domain
 from factored.taubench.tasks import Action, Task
@@ -114,8 +114,7 @@ def plan(container: dict[str, Any]) -> Plan:
     settings = parse(CallSettings, container)
     if settings.sample is not None and settings.sample < 1:
         raise UserError(f"sample={settings.sample}: give at least 1, or null for all calls")
-    if not 1 <= settings.trials <= MOST:
-        raise UserError(f"trials={settings.trials}: give at least 1, and at most {MOST:,}")
+    check_count("trials", settings.trials)
     player, notes = canonical_tool_agent(container["tool_agent"])
     models = digest_of([player.get("model"), player.get("engine")])
     return Plan({**container, "tool_agent": player}, models, tuple(notes))

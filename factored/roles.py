@@ -10,7 +10,15 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from harness.completions import Completion, Decoding, Message, Request, ToolCall, failed
+from harness.completions import (
+    THOUGHT_TAG,
+    Completion,
+    Decoding,
+    Message,
+    Request,
+    ToolCall,
+    failed,
+)
 from harness.engines import EngineSpec
 from harness.engines.base import AsksServer
 from harness.errors import UserError
@@ -20,10 +28,10 @@ from harness.rendering import Renderer, audit, audit_tools
 from harness.seeds import generator
 from harness.shared_backend import SharedBackend
 
-_MARK = "(?:think|thinking|thought|reasoning)>"
 # A thought that the template has opened in the prompt, or one that is opened in the text.
 _THOUGHT = re.compile(
-    rf"\A(?:(?!<{_MARK}).)*?</{_MARK}|<{_MARK}.*?(?:</{_MARK}|\Z)", re.DOTALL | re.IGNORECASE
+    rf"\A(?:(?!<{THOUGHT_TAG}).)*?</{THOUGHT_TAG}|<{THOUGHT_TAG}.*?(?:</{THOUGHT_TAG}|\Z)",
+    re.DOTALL | re.IGNORECASE,
 )
 
 

@@ -122,9 +122,8 @@ class TauBenchSettings:
 def taubench_settings(container: Mapping[str, Any]) -> TauBenchSettings:
     """Validates a resolved config; every UserError names the key and a value that would do."""
     settings = parse(TauBenchSettings, container)
-    for key, value in (("trials", settings.trials), ("pool.workers", settings.pool.workers)):
-        if not 1 <= value <= MOST:
-            raise UserError(f"{key}={value}: give at least 1, and at most {MOST:,}")
+    check_count("trials", settings.trials)
+    check_count("pool.workers", settings.pool.workers)
     if settings.limits.steps < 1 or settings.limits.planner_calls < settings.limits.steps:
         raise UserError("limits: steps must be at least 1, planner_calls no fewer than steps")
     if "recorded" in settings.scripts and settings.taubench.recording is None:
@@ -134,6 +133,12 @@ def taubench_settings(container: Mapping[str, Any]) -> TauBenchSettings:
     if isinstance(settings.user, SimulatedUserSpec):
         _check_simulator(settings.user)
     return settings
+
+
+def check_count(key: str, value: int) -> None:
+    """Raises UserError for a number of trials or workers that no run can have."""
+    if not 1 <= value <= MOST:
+        raise UserError(f"{key}={value}: give at least 1, and at most {MOST:,}")
 
 
 def _check_simulator(user: SimulatedUserSpec) -> None:

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from factored.taubench.tasks import RESPOND
+from harness.terminal import printable
 
 MAX_SHOWN = 600  # characters of an observation
 MAX_NAME = 60  # characters of who speaks
@@ -83,4 +84,4 @@ def _safe(text: str) -> str:
 
     As a ``Text`` none of its markup is obeyed either.
     """
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return printable(text, keep="\n")

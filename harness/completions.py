@@ -10,7 +10,8 @@ from pydantic import Field
 from harness.hashing import digest_of
 
 # Reasoning models write one of these around their thoughts; group 1 is "/" where they end.
-_THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+THOUGHT_TAG = "(?:think|thinking|thought|reasoning)>"
+_THOUGHT = re.compile(f"<(/?){THOUGHT_TAG}", re.IGNORECASE)
 
 _TOO_LONG = re.compile(r"prompt\b.{0,40}\bexceeds the context")  # as engines begin to say it
 

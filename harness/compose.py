@@ -29,9 +29,6 @@ def explain(error: Exception, config_name: str) -> str:
     option = re.search(r"Could not find '([^']+)/([^'/]*)'", text)
     if option:
         return _option(option[1], option[2], re.findall(r"^\t(\S+)$", text, re.MULTILINE))
-    primary = re.search(r"Cannot find primary config '([^']+)'", text)
-    if primary:
-        return f"--config-name={primary[1]}: no such config: {one_of(_primaries(), primary[1])}"
     inner = re.search(r"full_key: (\S+)", f"{text}\n{error.__cause__}")
     merging = re.match(r"Error merging override (.+)", text)
     if merging:

@@ -1,4 +1,4 @@
-"""Where tables are printed."""
+"""Where tables are printed, and how text from outside is shown."""
 
 import sys
 
@@ -13,3 +13,8 @@ def console() -> Console:
     Brackets are brackets: labels, names and replies hold what looks like rich's markup.
     """
     return Console(width=None if sys.stdout.isatty() else LOG_WIDTH, markup=False, emoji=False)
+
+
+def printable(text: str, keep: str = "") -> str:
+    """The text, escaped where it could steer a terminal; characters of ``keep`` stay."""
+    return "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in text)

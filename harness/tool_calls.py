@@ -18,7 +18,7 @@ from harness.hashing import digest_of
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 MAX_CHARACTERS = 100_000  # of a text that calls are looked for in
-_TAGGED = re.compile(rf"{OPEN}(.*?)(?:{CLOSE}|\Z)", re.DOTALL)
+TAGGED = re.compile(rf"{OPEN}(.*?)(?:{CLOSE}|\Z)", re.DOTALL)
 _LISTED = re.compile(r"\A\s*(?:\[TOOL_CALLS\]\s*)?(?=\[)")
 _BARE = re.compile(r"\A\s*(?:<\|python_tag\|>\s*)?(?=\{)")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -71,8 +71,8 @@ def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
     if len(text) > MAX_CHARACTERS:
         return text, ()
     if OPEN in text:
-        calls = tuple(_tagged(found[1].strip()) for found in _TAGGED.finditer(text))
-        return _TAGGED.sub("", text).strip(), calls
+        calls = tuple(_tagged(found[1].strip()) for found in TAGGED.finditer(text))
+        return TAGGED.sub("", text).strip(), calls
     for form in (_BARE, _LISTED):
         if begins := form.match(text):
             found = _parsed(text[begins.end() :].strip())

