@@ -9,32 +9,27 @@ python build.py --config-name=taubench source=tau-bench
 from typing import Any
 
 from harness.entry import start
-from harness.outcomes import Outcome, Plan
-
-CONFIGS = {"build": "build", "taubench": "taubench_data"}
+from harness.outcomes import Command, Config, Configs
 
 
-def plan(config: dict[str, Any]) -> Plan:
-    """A resolved config, checked; nothing stays in memory between two builds."""
-    from factored.taubench.importing import import_settings
-    from memtoc.construction.settings import build_settings
+def build() -> Command[Any]:
+    """Return the command that builds a MemToC benchmark."""
+    from memtoc.construction.build import BUILD
 
-    settings = import_settings if config["task"] == "import" else build_settings
-    settings(config)
-    return Plan(config, "")
+    return BUILD
 
 
-def run(config: dict[str, Any]) -> Outcome:
-    """One build from a resolved config."""
-    from factored.taubench.importing import bring_in, import_settings
-    from harness.terminal import console
-    from memtoc.construction.build import build
-    from memtoc.construction.settings import build_settings
+def taubench() -> Command[Any]:
+    """Return the command that brings in TauBench's data."""
+    from factored.taubench.importing import IMPORT
 
-    if config["task"] == "import":
-        return bring_in(import_settings(config), console())
-    return build(build_settings(config), console())
+    return IMPORT
 
+
+CONFIGS: Configs = {
+    "build": Config("build", build),
+    "taubench": Config("taubench_data", taubench),
+}
 
 if __name__ == "__main__":
-    start(CONFIGS, run, plan)
+    start(CONFIGS)

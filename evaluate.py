@@ -7,32 +7,46 @@ python evaluate.py --config-name=merge shards=4
 python evaluate.py --config-name=taubench agent=factored
 """
 
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from harness.entry import start
-from harness.outcomes import Outcome, Plan
-
-CONFIGS = {name: name for name in ("evaluate", "merge", "taubench", "calls")}
+from harness.outcomes import Command, Config, Configs
 
 
-def jobs_of(task: str) -> ModuleType:
-    """The module that plans and runs a task; the other one is not imported."""
-    return import_module("factored.jobs" if task in ("taubench", "calls") else "memtoc.jobs")
+def evaluate() -> Command[Any]:
+    """Return the command of a MemToC arm."""
+    from memtoc.evaluation import EVALUATE
+
+    return EVALUATE
 
 
-def plan(config: dict[str, Any]) -> Plan:
-    """A resolved config in canonical form, checked; its ``task`` says whose it is."""
-    planned: Plan = jobs_of(config["task"]).plan(config)
-    return planned
+def merge() -> Command[Any]:
+    """Return the command that joins the shards of an arm."""
+    from memtoc.merging import MERGE
+
+    return MERGE
 
 
-def run(config: dict[str, Any]) -> Outcome:
-    """One arm from a resolved config: check it, evaluate it, say how it went."""
-    outcome: Outcome = jobs_of(config["task"]).run(plan(config))
-    return outcome
+def taubench() -> Command[Any]:
+    """Return the command of a TauBench arm."""
+    from factored.evaluation import TAUBENCH
 
+    return TAUBENCH
+
+
+def calls() -> Command[Any]:
+    """Return the command of a tool agent on recorded calls."""
+    from factored.calls.run import CALLS
+
+    return CALLS
+
+
+CONFIGS: Configs = {
+    "evaluate": Config("evaluate", evaluate),
+    "merge": Config("merge", merge),
+    "taubench": Config("taubench", taubench),
+    "calls": Config("calls", calls),
+}
 
 if __name__ == "__main__":
-    start(CONFIGS, run, plan)
+    start(CONFIGS)

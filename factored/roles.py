@@ -19,7 +19,7 @@ from harness.completions import (
     ToolCall,
     failed,
 )
-from harness.engines import EngineSpec
+from harness.engines import AnyEngine
 from harness.engines.base import AsksServer
 from harness.errors import UserError
 from harness.generation import Backend
@@ -60,7 +60,7 @@ class Played:
     """The model that plays a role."""
 
     model: ModelSpec
-    engine: EngineSpec
+    engine: AnyEngine
     decoding: Decoding
     price: Price
 
@@ -147,7 +147,7 @@ class Role:
             completion = self._complete(request)
             if completion.finish != "error":
                 return Reply(self._text(completion), completion.calls)
-            if completion.outgrown:
+            if completion.context_exceeded:
                 raise ContextExceededError(f"{self.name}: {completion.error}")
             if self.retries.stopping.is_set():
                 raise InterruptedEpisodeError

@@ -1,4 +1,4 @@
-"""The generation cache: every completion ever made, committed as it arrives.
+"""The generation cache: every completion and every score ever made, committed as it arrives.
 
 SQLite in WAL mode, so that several processes can share one file. The key covers the request,
 the weights, the adapter and the engine's own semantics: engines never read each other's rows.
@@ -13,7 +13,7 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Self
 
-from harness.completions import Completion, Request, from_row, to_row
+from harness.completions import ChoiceScore, Completion, Request, from_row, to_row
 from harness.errors import UserError
 from harness.files import disk_errors, json_line
 from harness.hashing import digest_of
@@ -34,9 +34,10 @@ class GenerationCache:
             self._db = sqlite3.connect(path, timeout=WAIT_S)
             _into_wal(self._db)
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, row TEXT NOT NULL)"
-            )
+            for table in ("completions", "scores"):
+                self._db.execute(
+                    f"CREATE TABLE IF NOT EXISTS {table} (key TEXT PRIMARY KEY, row TEXT NOT NULL)"
+                )
             self._db.commit()
 
     def __enter__(self) -> Self:
@@ -53,16 +54,9 @@ class GenerationCache:
         self._db.close()
 
     def get(self, keys: Sequence[str]) -> dict[str, Completion]:
-        """The completions that are there, by key."""
-        found: dict[str, Completion] = {}
+        """Return the completions that are there, by key."""
         with self._errors():
-            for start in range(0, len(keys), CHUNK):
-                chunk = keys[start : start + CHUNK]
-                marks = ",".join("?" * len(chunk))
-                query = f"SELECT key, row FROM completions WHERE key IN ({marks})"  # noqa: S608
-                for key, row in self._db.execute(query, chunk):
-                    found[key] = from_row(json.loads(row))
-        return found
+            return {key: from_row(json.loads(row)) for key, row in self._rows("completions", keys)}
 
     def put(self, completions: Iterable[tuple[str, Completion]]) -> None:
         """Stores a group in one transaction: all of a batch or nothing of it."""
@@ -73,6 +67,27 @@ class GenerationCache:
         ]
         with self._errors(), self._db:
             self._db.executemany("INSERT OR IGNORE INTO completions VALUES (?, ?)", rows)
+
+    def get_scores(self, keys: Sequence[str]) -> dict[str, tuple[ChoiceScore, ...]]:
+        """Return the scores that are there, by key."""
+        with self._errors():
+            return {
+                key: tuple(ChoiceScore(tuple(tokens)) for tokens in json.loads(row))
+                for key, row in self._rows("scores", keys)
+            }
+
+    def put_scores(self, scores: Iterable[tuple[str, Sequence[ChoiceScore]]]) -> None:
+        """Store a group of scores in one transaction."""
+        rows = [(key, json.dumps([score.tokens for score in group])) for key, group in scores]
+        with self._errors(), self._db:
+            self._db.executemany("INSERT OR IGNORE INTO scores VALUES (?, ?)", rows)
+
+    def _rows(self, table: str, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+        for start in range(0, len(keys), CHUNK):
+            chunk = keys[start : start + CHUNK]
+            marks = ",".join("?" * len(chunk))
+            query = f"SELECT key, row FROM {table} WHERE key IN ({marks})"  # noqa: S608
+            yield from self._db.execute(query, chunk)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -112,5 +127,8 @@ def _explain(path: Path, error: Exception) -> str:
 
 
 def cache_key(request: Request, weights: str, engine: Mapping[str, Any]) -> str:
-    """The key of a request's completion under given weights and engine semantics."""
+    """Return the key of a request's completion under given weights and engine semantics.
+
+    The request's digest covers its adapter: a base and its adapters never read each other's rows.
+    """
     return digest_of({"request": request.digest, "weights": weights, "engine": dict(engine)})

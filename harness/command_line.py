@@ -14,10 +14,11 @@ ALONE = ("-m", "--multirun", "-h", "--help", "--hydra-help", "--resolve")
 class CommandLine:
     """What an entry point was asked.
 
-    ``config`` names the file under conf/, ``flags`` are those that a command which repeats one job
-    needs, ``arguments`` are for Hydra.
+    ``name`` is the config's name here and ``config`` its file under conf/; ``flags`` are those that
+    a command which repeats one job needs, ``arguments`` are for Hydra.
     """
 
+    name: str
     config: str
     flags: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -45,7 +46,7 @@ def read_command_line(arguments: Sequence[str], configs: Mapping[str, str]) -> C
     if any(argument.partition("=")[0].lstrip("+~") == "task" for argument in others):
         raise UserError(f"task is set by the config: {one_of(configs, '', '--config-name=')}")
     ordered = sorted(others, key=_is_override)
-    return CommandLine(configs[name], (*chosen, *folder), (*folder, *ordered))
+    return CommandLine(name, configs[name], (*chosen, *folder), (*folder, *ordered))
 
 
 def _is_override(argument: str) -> bool:

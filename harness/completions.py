@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
+from harness.adapters import Adapter
 from harness.hashing import digest_of
 
 # Reasoning models write one of these around their thoughts; group 1 is "/" where they end.
@@ -50,13 +51,25 @@ class Decoding:
 
 
 @dataclass(frozen=True)
+class Named:
+    """The tool choice that makes the model call one tool, by its name."""
+
+    tool: str
+
+
+# ``auto``: the model decides; ``none``: it answers in text; ``required``: it calls some tool.
+ToolChoice = Literal["auto", "none", "required"] | Named
+
+
+@dataclass(frozen=True)
 class Request:
     """One prompt with everything that decides its text, save the model and the engine.
 
     ``stop`` strings end the text and are cut from it. ``seed`` is 0 under greedy decoding, so
     that equal prompts stay equal requests. ``schema`` is the text of a JSON schema that the reply
     has to be valid against: an engine writes nothing else. ``tools`` are the functions that the
-    model may call, each the text of a schema in OpenAI's function format.
+    model may call, each the text of a schema in OpenAI's function format; ``tool_choice`` says
+    whether it may, must not or must. ``adapter`` is the LoRA adapter that the model answers with.
     """
 
     messages: tuple[Message, ...]
@@ -65,17 +78,24 @@ class Request:
     seed: int = 0
     schema: str | None = None
     tools: tuple[str, ...] = ()
+    tool_choice: ToolChoice = "auto"
+    adapter: Adapter | None = None
 
     @cached_property
     def digest(self) -> str:
         """Identity of the request, the same on every machine."""
         content = asdict(self)
         del content["decoding"]["name"]
+        content["adapter"] = self.adapter and self.adapter.digest
         # What a request has not is left out: recordings from before it could are still found.
         if self.schema is None:
             del content["schema"]
         if not self.tools:
             del content["tools"]
+        if self.tool_choice == "auto":
+            del content["tool_choice"]
+        if self.adapter is None:
+            del content["adapter"]
         for message in content["messages"]:
             if message["call"] is None:
                 del message["call"]
@@ -106,9 +126,21 @@ class Completion:
         return "ok" if self.text.strip() or self.calls else "empty"
 
     @property
-    def outgrown(self) -> bool:
-        """Is the prompt longer than the model reads?"""
+    def context_exceeded(self) -> bool:
+        """Return whether the prompt is longer than the model reads."""
         return bool(self.error) and bool(_TOO_LONG.match(str(self.error)))
+
+
+@dataclass(frozen=True)
+class ChoiceScore:
+    """Log-probabilities (natural) of the tokens of a given continuation, in order."""
+
+    tokens: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        """Return the log-probability of the whole continuation."""
+        return sum(self.tokens)
 
 
 def _thought_is_open(text: str) -> bool:

@@ -7,17 +7,17 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from harness.command_line import CommandLine, read_command_line
 from harness.compose import CONF, explain
 from harness.errors import RunFailedError, UserError
 from harness.files import NO_ROOM
-from harness.outcomes import Job, Outcome, Planner
+from harness.outcomes import Command, Configs, Outcome, Plan
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -37,59 +37,73 @@ class TerminatedError(KeyboardInterrupt):
 class Task:
     """What Hydra calls with each composed config; it gives an outcome and never raises.
 
-    ``planner`` lets the sweeper check all jobs before the first starts. ``gpus`` are those among
-    which jobs that run side by side on this machine choose, ``sweep`` names the sweep that a job
-    belongs to; ``codes`` collects the exit codes. ``flags`` go before the overrides of a command
-    that repeats a job.
+    The sweeper asks `plan` about all jobs before the first starts; a job that runs in this process
+    then finds its plan here. ``gpus`` are those among which jobs that run side by side on this
+    machine choose, ``sweep`` names the sweep that a job belongs to; ``codes`` collects the exit
+    codes. ``flags`` go before the overrides of a command that repeats a job.
     """
 
-    job: Job
-    planner: Planner | None
+    command: Callable[[], Command[Any]]
     config_name: str
     flags: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     sweep: str = ""
     codes: list[int] = field(default_factory=list)
+    _plans: dict[str, Plan[Any]] = field(default_factory=dict)
 
     def __call__(self, config: "DictConfig") -> Outcome:
-        """Runs the job on the resolved config; only an interrupt passes through."""
-        outcomes: list[Outcome | None] = []
+        """Run the job on the resolved config; only an interrupt passes through."""
+        outcomes: list[Outcome] = []
         code, error = guarded(lambda: outcomes.append(self._run(config)), self.config_name)
         outcome = outcomes[0] if outcomes else None
         if code != DONE:
-            _forget_model()
+            _release_model()
             outcome = Outcome("failed", code, error=error)
-        outcome = outcome or Outcome("done")
+        assert outcome is not None
         if outcome.show and not self.sweep:
             code, error = guarded(outcome.show, self.config_name)
             outcome = replace(outcome, code=max(code, outcome.code), error=error or outcome.error)
         self.codes.append(outcome.code)
         return replace(outcome, show=None)
 
-    def _run(self, config: "DictConfig") -> Outcome | None:
-        from harness.devices import own_gpu
+    def plan(self, config: "DictConfig") -> Plan[Any]:
+        """Return the plan of a composed config; a config is planned once.
+
+        Raises UserError for a value that does not fit, or that no rule between groups allows.
+        """
+        from harness.hashing import digest_of
         from harness.settings import resolve
 
-        settings = resolve(config)
-        tracker = settings.get("tracker")
-        if self.sweep and isinstance(tracker, dict) and tracker.get("group", "") is None:
-            tracker["group"] = self.sweep
+        resolved = resolve(config)
+        key = digest_of(resolved)
+        if key not in self._plans:
+            self._plans[key] = self.command().plan(resolved)
+        return self._plans[key]
+
+    def _run(self, config: "DictConfig") -> Outcome:
+        from harness.devices import own_gpu
+        from harness.terminal import console
+
+        plan = replace(self.plan(config), sweep=self.sweep)
+        if plan.dropped:
+            raise UserError(plan.dropped)
+        for note in plan.notes:
+            console().print(f"note: {note}", highlight=False, markup=False)
         if not self.gpus:
-            return self.job(settings)
-        with own_gpu(self.gpus, Path(settings["paths"]["cache"])):
-            return self.job(settings)
+            return self.command().run(plan)
+        with own_gpu(self.gpus, Path(plan.config["paths"]["cache"])):
+            return self.command().run(plan)
 
 
-def start(configs: Mapping[str, str], job: Job, planner: Planner | None = None) -> NoReturn:
-    """Composes a config, runs ``job`` on it as a plain container, exits with its code.
+def start(configs: Configs) -> NoReturn:
+    """Compose a config, plan and run its command, exit with its code.
 
-    ``configs`` are those that ``--config-name`` may name, as files under conf/; the first is the
-    default. Under ``-m`` the sweeper asks ``planner`` about every job first.
+    ``configs`` are those that ``--config-name`` may name; the first is the default.
     """
     import hydra
 
     asked = _asked(configs)
-    task = Task(job, planner, asked.config, asked.flags)
+    task = Task(configs[asked.name].command, asked.config, asked.flags)
     sys.argv[1:] = asked.arguments
     # With this set Hydra raises its errors instead of printing them, so that they can be reworded.
     os.environ["HYDRA_FULL_ERROR"] = "1"
@@ -103,9 +117,10 @@ def start(configs: Mapping[str, str], job: Job, planner: Planner | None = None) 
     sys.exit(max([code, *task.codes]))
 
 
-def _asked(configs: Mapping[str, str]) -> CommandLine:
+def _asked(configs: Configs) -> CommandLine:
     try:
-        return read_command_line(sys.argv[1:], configs)
+        files = {name: config.file for name, config in configs.items()}
+        return read_command_line(sys.argv[1:], files)
     except UserError as error:
         _say(f"error: {error}")
         sys.exit(MISTAKE)
@@ -162,8 +177,8 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr)  # noqa: T201
 
 
-def _forget_model() -> None:
-    """A job that failed, perhaps for want of memory, leaves none of it to the next."""
+def _release_model() -> None:
+    """Release the loaded model after a failed job, so that the next starts with free memory."""
     from harness.generation import release
 
     release()

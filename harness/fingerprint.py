@@ -1,52 +1,71 @@
 """The identity of a run: every setting that gives its result a meaning, and what they name."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from harness.hashing import digest_of
 
-# A leaf at or under one of these keys changes where or how a run is done or shown, never what
-# it says. Everything else is identity, including keys that do not exist yet.
-COSMETIC = (
-    "paths",
-    "tracker",
-    "report",
-    "dry_run",
-    "benchmark.path",
-    "benchmark.limit",  # reaches the run through `limit`
-    "benchmark.toolhop",  # its tools are part of the benchmark's digest
-    "benchmark.build",
-    "benchmark.publisher",
-    "taubench.path",
-    "taubench.recording",
-    "pool",
-)
-# These are cosmetic under a role's name too (planner.engine.device). Where a server is reached is
-# cosmetic since engine.server names it, by its address unless it has a name.
-OF_A_ROLE = (
-    "engine.device",
-    "engine.base_url",
-    "engine.key_variable",
-    "engine.concurrency",
-    "engine.timeout_s",
-    "engine.retries",
-    "engine.pause_s",
-    "engine.max_bytes",
-    "model.path",
-    "model.requirement",
-    "model.terms",
-)
+
+class Cosmetic:
+    """Marks a field of a settings class, as in ``Annotated[Paths, COSMETIC]``.
+
+    A cosmetic setting changes where or how a run is done or shown, never what it says. Every other
+    setting is part of the run's identity, including keys that do not exist yet.
+    """
 
 
-def is_cosmetic(key: str) -> bool:
-    """Whether a dotted key stands on the cosmetic list."""
-    named = any(key == name or key.startswith(f"{name}.") for name in (*COSMETIC, *OF_A_ROLE))
-    return named or key.endswith(tuple(f".{name}" for name in OF_A_ROLE))
+COSMETIC = Cosmetic()
+# Part of every fingerprint. Format 2 of the manifests came with it: folders of format 1 keep other
+# names, so that a run of this version neither reads nor refuses them.
+VERSION = 2
 
 
-def leaves(container: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys with their values; lists and empty mappings are leaves."""
-    for name, value in container.items():
+@cache
+def cosmetic_keys(settings: type) -> frozenset[str]:
+    """Return the dotted keys that a settings class, and the classes of its fields, mark cosmetic.
+
+    A key stands for everything under it. Of a union every member counts.
+    """
+    return frozenset(_cosmetic(settings, ""))
+
+
+def _cosmetic(settings: type, prefix: str) -> Iterator[str]:
+    hints = get_type_hints(settings, include_extras=True)
+    for field in fields(settings):
+        key = f"{prefix}{field.name}"
+        if any(isinstance(mark, Cosmetic) for mark in _marks(hints[field.name])):
+            yield key
+        else:
+            for part in _dataclasses(hints[field.name]):
+                yield from _cosmetic(part, f"{key}.")
+
+
+def _marks(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+
+
+def _dataclasses(hint: Any) -> Iterator[type]:
+    """Yield the dataclasses in a type: itself, the members of a union, what Annotated wraps."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        yield hint
+    elif get_origin(hint) is Annotated:
+        yield from _dataclasses(get_args(hint)[0])
+    else:
+        for member in get_args(hint):
+            yield from _dataclasses(member)
+
+
+def is_cosmetic(key: str, cosmetic: Collection[str]) -> bool:
+    """Return whether a dotted key, or one that it stands under, is among the cosmetic ones."""
+    parts = key.split(".")
+    return any(".".join(parts[: length + 1]) in cosmetic for length in range(len(parts)))
+
+
+def leaves(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys with their values; lists and empty mappings are leaves."""
+    for name, value in config.items():
         key = f"{prefix}{name}"
         if isinstance(value, Mapping) and value:
             yield from leaves(value, f"{key}.")
@@ -54,14 +73,17 @@ def leaves(container: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield key, value
 
 
-def identity(container: Mapping[str, Any]) -> dict[str, Any]:
-    """The leaves of a config that are not cosmetic."""
-    return {key: value for key, value in leaves(container) if not is_cosmetic(key)}
+def identity(config: Mapping[str, Any], cosmetic: Collection[str]) -> dict[str, Any]:
+    """Return the leaves of a config that are not cosmetic."""
+    return {key: value for key, value in leaves(config) if not is_cosmetic(key, cosmetic)}
 
 
-def fingerprint(container: Mapping[str, Any], digests: Mapping[str, str | None]) -> str:
-    """sha256 over the identity of a config and the digests of what it names.
+def fingerprint(
+    config: Mapping[str, Any], cosmetic: Collection[str], digests: Mapping[str, str | None]
+) -> str:
+    """Return sha256 over the identity of a config and the digests of what it names.
 
     ``digests`` holds weights, benchmark, adapter and the like under fixed names.
     """
-    return digest_of({"settings": identity(container), "digests": dict(digests)})
+    settings = identity(config, cosmetic)
+    return digest_of({"version": VERSION, "settings": settings, "digests": dict(digests)})

@@ -7,7 +7,7 @@ is renamed into place last.
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -114,19 +114,29 @@ def now() -> str:
 
 @contextmanager
 def open_folder(
-    root: Path, slug: str, fingerprint: str, config: Mapping[str, Any]
+    root: Path,
+    slug: str,
+    fingerprint: str,
+    config: Mapping[str, Any],
+    cosmetic: Collection[str] = (),
 ) -> Iterator[RunFolder]:
-    """Makes or continues the folder of a fingerprint, and holds its lock.
+    """Make or continue the folder of a fingerprint, and hold its lock.
 
-    A second process that wants the same folder waits here, then finds the work done. Raises
-    UserError, showing the difference, where the folder holds a run of other settings.
+    A second process that wants the same folder waits here, then finds the work done. A finished
+    folder is never written again, so it is given without a lock, as a read-only disk needs. Raises
+    UserError, showing the difference, where the folder holds a run of other settings; those under
+    the ``cosmetic`` keys may differ.
     """
     folder = RunFolder(root / f"{slug}-{fingerprint[:8]}")
+    if folder.done:
+        _check_same(folder, fingerprint, config, cosmetic)
+        yield folder
+        return
     with disk_errors(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
     with locked(folder.path / ".lock"):
         if (folder.path / "manifest.json").exists():
-            _check_same(folder, fingerprint, config)
+            _check_same(folder, fingerprint, config, cosmetic)
         else:
             _begin(folder, fingerprint, config)
         yield folder
@@ -139,16 +149,18 @@ def _begin(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) -> No
     folder.write("manifest.json", started)
 
 
-def _check_same(folder: RunFolder, fingerprint: str, config: Mapping[str, Any]) -> None:
+def _check_same(
+    folder: RunFolder, fingerprint: str, config: Mapping[str, Any], cosmetic: Collection[str]
+) -> None:
     try:
         stored = yaml.safe_load((folder.path / "config.yaml").read_text(encoding="utf-8"))
-        theirs = identity(stored)
+        theirs = identity(stored, cosmetic)
     except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
         raise UserError(
             f"{folder.path / 'config.yaml'} cannot be read ({type(error).__name__}):"
             " move the folder away"
         ) from error
-    ours = identity(config)
+    ours = identity(config, cosmetic)
     keys = sorted({*ours, *theirs})
     changed = [key for key in keys if _shown(ours, key) != _shown(theirs, key)]
     if changed:

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Request
-from harness.engines.base import AsksServer, Engine, HoldsToSchemas, Opens, Reports
+from harness.engines.base import Engine, EngineSpec, counters_of, reported_by
+from harness.errors import UserError
 from harness.hashing import digest_of
 from harness.models import Checkpoint, ModelSpec
 
@@ -17,27 +18,30 @@ OnGroup = Callable[[Mapping[str, Completion]], None]
 
 @dataclass
 class Backend:
-    """A model on an engine, loaded at the first request that no cache can answer."""
+    """A model on an engine, loaded at the first request that no cache can answer.
 
-    spec: Opens
+    The LoRA adapters that requests name go over the same loaded weights: arms of one base, with
+    and without adapters, share a backend.
+    """
+
+    spec: EngineSpec
     model: ModelSpec
     checkpoint: Checkpoint | None
     loads: int = field(default=0, compare=False)
     _reported: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
+    _counted: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
     _engine: Engine | None = field(default=None, repr=False, compare=False)
     _opening: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def weights(self) -> str:
-        """Identity of the weights; of the model's name for an engine that reads none."""
+        """Return the identity of the weights; of the model's name where an engine reads none."""
         if self.checkpoint:
             return self.checkpoint.digest
-        if isinstance(self.spec, AsksServer):
-            return digest_of(self.spec.served_name(self.model))
-        return digest_of(self.model.name)
+        return digest_of(self.spec.served_name(self.model))
 
     def semantics(self) -> dict[str, Any]:
-        """What separates this engine's rows from another's in the cache."""
+        """Return what separates this engine's rows from another's in the cache."""
         return {
             **self.spec.identity(),
             "version": self.spec.version(),
@@ -49,20 +53,37 @@ class Backend:
         }
 
     def keys(self, requests: Sequence[Request]) -> list[str]:
-        """Cache keys; what masks tokens counts for the requests whose schema it masks for.
+        """Return cache keys; what masks tokens counts for the requests whose schema it masks for.
 
-        Raises UserError for tools that the model would not be shown.
+        Raises UserError for a request that the engine cannot serve: an adapter, a tool choice.
         """
         free = held = self.semantics()
-        if isinstance(self.spec, HoldsToSchemas):
+        if self.spec.supports_schema:
             held = {**free, "grammar": self.spec.grammar_version()}
+        for request in requests:
+            self._check(request)
         return [
             cache_key(request, self.weights, free if request.schema is None else held)
             for request in requests
         ]
 
+    def _check(self, request: Request) -> None:
+        name, adapter = self.spec.name, request.adapter
+        if adapter is not None and not self.spec.supports_adapters:
+            raise UserError(f"engine={name} answers with no LoRA adapter: use engine=hf")
+        if request.tool_choice != "auto" and not self.spec.supports_tool_choice:
+            raise UserError(f"engine={name} forces and forbids no tool calls: use engine=openai")
+        if adapter is None or adapter.base is None or self.checkpoint is None:
+            return
+        if adapter.base != self.checkpoint.digest:
+            raise UserError(
+                f"adapter {adapter.folder} was trained on other weights"
+                f" ({adapter.base[:8]}) than model '{self.model.name}' has"
+                f" ({self.checkpoint.digest[:8]}): choose its own model"
+            )
+
     def engine(self) -> Engine:
-        """The loaded engine."""
+        """Return the loaded engine; loads it at the first call."""
         with self._opening:
             if self._engine is None:
                 self._engine = self.spec.open(self.model, self.checkpoint)
@@ -70,41 +91,42 @@ class Backend:
             return self._engine
 
     def close(self) -> None:
-        """Gives the memory back; a later request loads again."""
+        """Give the memory back; a later request loads again."""
         with self._opening:
             if self._engine is not None:
                 self._engine.close()
-                self._reported = self._all_reported()
+                self._reported += reported_by(self._engine)
+                self._counted += counters_of(self._engine)
                 self._engine = None
 
     def facts(self) -> dict[str, Any]:
-        """What a manifest says of the engine; of a server's answers also who they came from."""
-        reported = self._all_reported()
+        """Return what a manifest says of the engine; of a server's answers also who gave them."""
+        reported = self._reported + reported_by(self._engine)
         told = {"reported": dict(reported)} if reported else {}
         return {**self.spec.identity(), "version": self.spec.version(), **told}
 
-    def _all_reported(self) -> Counter[str]:
-        now = self._engine.reported if isinstance(self._engine, Reports) else Counter[str]()
-        return self._reported + now
+    def counters(self) -> Counter[str]:
+        """Return what the engine counted since the backend was made, e.g. prefilled tokens."""
+        return self._counted + counters_of(self._engine)
 
 
-_RESIDENT: list[Backend] = []  # at most one: a sweep loads each model once, one after another
+_LOADED: list[Backend] = []  # at most one: a sweep loads each model once, one after another
 
 
-def resident(spec: Opens, model: ModelSpec, checkpoint: Checkpoint | None) -> Backend:
-    """The backend in memory where it is the wanted one; else that is closed and this opened."""
+def loaded(spec: EngineSpec, model: ModelSpec, checkpoint: Checkpoint | None) -> Backend:
+    """Return the backend in memory where it is the wanted one; else close that and make this."""
     wanted = Backend(spec, model, checkpoint)
-    if _RESIDENT and _RESIDENT[0] == wanted:
-        return _RESIDENT[0]
+    if _LOADED and _LOADED[0] == wanted:
+        return _LOADED[0]
     release()
-    _RESIDENT.append(wanted)
+    _LOADED.append(wanted)
     return wanted
 
 
 def release() -> None:
-    """Gives back the memory of the resident model."""
-    while _RESIDENT:
-        _RESIDENT.pop().close()
+    """Give back the memory of the loaded model."""
+    while _LOADED:
+        _LOADED.pop().close()
 
 
 class Progress(Protocol):

@@ -5,10 +5,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from harness.errors import UserError
 from harness.files import locked, write_json
+from harness.fingerprint import COSMETIC
 from harness.gguf import convert, find_gguf
 from harness.hashing import digest_of, digest_of_file
 from harness.texts import Filled, Name
@@ -32,12 +33,12 @@ class ModelSpec:
     kind: Literal["chat", "base"]
     system_role: Literal["keep", "fold"]
     thinking: bool
-    path: Filled | None = None
+    path: Annotated[Filled | None, COSMETIC] = None
     hub: Filled | None = None
     package: Filled | None = None
-    requirement: Filled | None = None
+    requirement: Annotated[Filled | None, COSMETIC] = None
     revision: Filled | None = None
-    terms: str | None = None
+    terms: Annotated[str | None, COSMETIC] = None
     template: Mapping[str, str | bool | int] = field(default_factory=dict)
 
 

@@ -1,24 +1,28 @@
-"""What an entry point says of a job before it runs (a plan) and after it has (an outcome)."""
+"""What a command is, what it says of a job before it runs (a plan) and after (an outcome)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 Status = Literal["done", "already done", "dry run", "failed"]
+Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A job's config in canonical form, checked as far as that goes without loading anything.
+class Plan(Generic[Settings]):
+    """A job's config in canonical form with the settings parsed from it; nothing is loaded yet.
 
-    Jobs of equal ``resident`` keep one model in memory. ``dropped`` says why a sweep leaves the
-    job out (as a run of its own it is refused with the same words); empty for a job that runs.
+    Jobs of equal ``loaded`` keep one model in memory. ``notes`` are told before the job runs.
+    ``dropped`` says why a sweep leaves the job out (as a run of its own it is refused with the same
+    words); empty for a job that runs. ``sweep`` names the sweep that the job belongs to, if any.
     """
 
     config: Mapping[str, Any]
-    resident: str
+    settings: Settings
+    loaded: str = ""
     notes: tuple[str, ...] = ()
     dropped: str = ""
+    sweep: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,5 +44,27 @@ class Outcome:
     show: Callable[[], None] | None = None
 
 
-Job = Callable[[dict[str, Any]], Outcome | None]
-Planner = Callable[[dict[str, Any]], Plan]
+@dataclass(frozen=True)
+class Command(Generic[Settings]):
+    """A kind of job: the class of its settings, from a resolved config to a plan, and its run.
+
+    ``plan`` checks everything that can be checked without loading anything, and raises UserError.
+    """
+
+    settings: type[Settings]
+    plan: Callable[[dict[str, Any]], Plan[Settings]]
+    run: Callable[[Plan[Settings]], Outcome]
+
+
+@dataclass(frozen=True)
+class Config:
+    """A config that ``--config-name`` may name: its file under conf/, and its command.
+
+    The command comes from a function, which imports its package: ``--help`` needs none of them.
+    """
+
+    file: str
+    command: Callable[[], Command[Any]]
+
+
+Configs = Mapping[str, Config]

@@ -17,12 +17,13 @@ Settings = TypeVar("Settings")
 # Errors of pydantic about a key that is missing, or that no dataclass has.
 ABSENT = ("missing", "unexpected_keyword_argument", "extra_forbidden")
 STRICT = ConfigDict(strict=True, extra="forbid")
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:
-    """A plain container with every interpolation resolved; a missing value is a UserError."""
+    """A plain config with every interpolation resolved; a missing value is a UserError."""
     try:
-        container = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except MissingMandatoryValue as error:
         raise UserError(f"{error.full_key} has no value: set it, as in {error.full_key}=...") from (
             error
@@ -31,23 +32,23 @@ def resolve(config: DictConfig) -> dict[str, Any]:
         raise UserError(f"{error.full_key} refers to a key that is not there: set it") from error
     except OmegaConfBaseException as error:
         raise UserError(f"config: {str(error).splitlines()[0]}") from error
-    assert isinstance(container, dict)
-    named = {str(key): value for key, value in container.items()}
+    assert isinstance(plain, dict)
+    named = {str(key): value for key, value in plain.items()}
     for key, value in leaves(named):
         if isinstance(value, float) and not isfinite(value):
             raise UserError(f"{key}={value} is no number that can be used: give a finite one")
     return named
 
 
-def need_parts(container: Mapping[str, Any], parts: Mapping[str, Sequence[str]]) -> None:
+def need_parts(config: Mapping[str, Any], parts: Mapping[str, Sequence[str]]) -> None:
     """Raises UserError unless each group of ``parts`` is there and has the keys listed for it.
 
     For what is read before ``parse`` has seen the whole.
     """
     for group, keys in parts.items():
-        if group not in container:
+        if group not in config:
             raise UserError(f"{group} has no value: set it, as in {group}=...")
-        part = container[group]
+        part = config[group]
         if not isinstance(part, Mapping):
             raise UserError(f"{group}={part!r} is not one of its options: see --help")
         for key in keys:
@@ -55,24 +56,31 @@ def need_parts(container: Mapping[str, Any], parts: Mapping[str, Sequence[str]])
                 raise UserError(f"{group}.{key} has no value: set it, as in {group}.{key}=...")
 
 
-def parse(settings: type[Settings], container: Mapping[str, Any]) -> Settings:
-    """Builds a frozen dataclass (and those nested in it) from a plain container.
+def strict_adapter(shape: type[Settings]) -> TypeAdapter[Settings]:
+    """Return pydantic's reader of a dataclass: no text is taken for a number, no key is unknown."""
+    if shape not in _ADAPTERS:  # building one takes tens of milliseconds
+        _ADAPTERS[shape] = TypeAdapter(with_config(STRICT)(shape))
+    adapter: TypeAdapter[Settings] = _ADAPTERS[shape]
+    return adapter
+
+
+def parse(settings: type[Settings], config: Mapping[str, Any]) -> Settings:
+    """Builds a frozen dataclass (and those nested in it) from a plain config.
 
     Strict: no text is taken for a number or a list. Raises UserError naming the first wrong key.
     """
-    adapter: TypeAdapter[Settings] = TypeAdapter(with_config(STRICT)(settings))
     try:
-        return adapter.validate_json(json.dumps(dict(container)))
+        return strict_adapter(settings).validate_json(json.dumps(dict(config)))
     except ValidationError as error:
-        raise UserError(_explain(error, container)) from error
+        raise UserError(_explain(error, config)) from error
 
 
-def _explain(error: ValidationError, container: Mapping[str, Any]) -> str:
+def _explain(error: ValidationError, config: Mapping[str, Any]) -> str:
     errors = error.errors(include_url=False)
     first = errors[0]
     if first["type"] == "json_invalid":  # a number that JSON has not, half a character
         return f"the config cannot be written as JSON: {first['msg']}: mend the text or number"
-    key = _key(first["loc"], container, first["type"] in ABSENT)
+    key = _key(first["loc"], config, first["type"] in ABSENT)
     given = first["input"]
     if first["type"] == "missing":
         return f"{key} has no value: set it, as in {key}=..."
@@ -81,19 +89,19 @@ def _explain(error: ValidationError, container: Mapping[str, Any]) -> str:
     if first["type"] in ("tuple_type", "list_type") and isinstance(given, str):
         return f"{key}={given} is a text where a list is needed: write '{key}=[{given}]'"
     # One for each kind of value that the key may have.
-    said = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], container) == key)
+    said = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], config) == key)
     return f"{key}={given!r} does not fit: {' or '.join(m[0].lower() + m[1:] for m in said)}"
 
 
-def _key(location: tuple[int | str, ...], container: Any, absent: bool = False) -> str:
+def _key(location: tuple[int | str, ...], config: Any, absent: bool = False) -> str:
     """The dotted key of an error; pydantic also lists the tags of unions, which are no keys.
 
     ``absent``: the last part is a key that is not there.
     """
     parts = []
     for part in location:
-        inside = isinstance(container, Mapping) and part in container
+        inside = isinstance(config, Mapping) and part in config
         if inside or isinstance(part, int) or (absent and part == location[-1]):
             parts.append(str(part))
-            container = container[part] if inside else None
+            config = config[part] if inside else None
     return ".".join(parts)

@@ -10,7 +10,6 @@ from typing import Self
 
 from harness.cache import GenerationCache
 from harness.completions import Completion, Request
-from harness.engines.base import AsksServer
 from harness.generation import Backend, generate
 
 Waiting = tuple[Request, "Future[Completion]"]
@@ -41,8 +40,8 @@ class SharedBackend:
         self.backend = backend
         self._cache = cache
         self._batch, threads = batch, 1
-        if isinstance(backend.spec, AsksServer):
-            self._batch, threads = 1, min(batch, backend.spec.concurrency)
+        if backend.spec.asks_server:
+            self._batch, threads = 1, min(batch, backend.spec.lanes)
         self._stopped = threading.Event()
         self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._asked: dict[str, Future[Completion]] = {}
@@ -71,7 +70,7 @@ class SharedBackend:
     def stop(self) -> None:
         """Whoever waits gets an error; what a server is being asked ends at once."""
         self._stopped.set()
-        if isinstance(self.backend.spec, AsksServer):
+        if self.backend.spec.asks_server:
             self.backend.close()
 
     def close(self) -> None:

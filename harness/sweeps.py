@@ -12,6 +12,7 @@ from rich.table import Table
 from harness.errors import UserError
 from harness.hashing import digest_of
 from harness.outcomes import Outcome, Plan
+from harness.terminal import say
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class PlannedJob:
     """
 
     overrides: tuple[str, ...]
-    plan: Plan
+    plan: Plan[Any]
     label: str
 
 
@@ -62,7 +63,7 @@ def check_presets(overrides: Sequence[str]) -> None:
 
 
 def plan_sweep(
-    combinations: Sequence[Sequence[str]], planned: Callable[[Sequence[str]], Plan]
+    combinations: Sequence[Sequence[str]], planned: Callable[[Sequence[str]], Plan[Any]]
 ) -> Sweep:
     """Plans every combination; raises UserError naming the first that cannot run, or for none.
 
@@ -89,8 +90,8 @@ def plan_sweep(
             duplicates += 1
         else:
             kept[key] = job
-    order = list(dict.fromkeys(job.plan.resident for job in kept.values()))
-    jobs = sorted(kept.values(), key=lambda job: order.index(job.plan.resident))
+    order = list(dict.fromkeys(job.plan.loaded for job in kept.values()))
+    jobs = sorted(kept.values(), key=lambda job: order.index(job.plan.loaded))
     return Sweep(tuple(jobs), duplicates, dropped)
 
 
@@ -100,7 +101,7 @@ def _spans() -> str:
     return " or ".join(spans) or "one of its parameters"
 
 
-def _key(plan: Plan) -> str:
+def _key(plan: Plan[Any]) -> str:
     return digest_of({name: part for name, part in plan.config.items() if name != "tracker"})
 
 
@@ -121,11 +122,11 @@ def show_sweep(
     ``outcomes`` are fewer than the jobs where the sweep was interrupted.
     """
     console.print(_table(sweep, outcomes))
-    _say(console, _totals(sweep, outcomes))
+    say(console, _totals(sweep, outcomes))
     for outcome, command in zip(outcomes, commands, strict=False):
         if outcome.code:
-            _say(console, f"failed: {outcome.error}")
-            _say(console, f"  {command}")
+            say(console, f"failed: {outcome.error}")
+            say(console, f"  {command}")
 
 
 def _table(sweep: Sweep, outcomes: Sequence[Outcome]) -> Table:
@@ -159,10 +160,6 @@ def _totals(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
     loads = sum(outcome.loads for outcome in outcomes)
     arms = "1 arm" if len(sweep.jobs) == 1 else f"{len(sweep.jobs)} arms"
     return f"{arms}: {listed or 'none'}; model loads: {loads}"
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def plain(value: Any) -> Any:

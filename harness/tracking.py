@@ -55,7 +55,8 @@ TrackerSpec = Annotated[NoTracker | WandbTracker, Field(discriminator="kind")]
 class TrackedRun:
     """What is known of a run before it starts; ``id`` is the same for the same run again.
 
-    ``folder`` is where its own files will be, ``root`` where the tracker puts its own.
+    ``folder`` is where its own files will be, ``root`` where the tracker puts its own; ``sweep``
+    groups the runs of a sweep where the config names no group.
     """
 
     id: str
@@ -64,10 +65,11 @@ class TrackedRun:
     config: Mapping[str, Any]
     folder: Path
     root: Path
+    sweep: str = ""
 
 
 @dataclass(frozen=True)
-class Findings:
+class TrackerLog:
     """What a finished run shows: scalars, a sample of its rows, and the files of its artifact."""
 
     scalars: Mapping[str, float]
@@ -75,7 +77,7 @@ class Findings:
     files: Sequence[Path]
 
 
-Log = Callable[[Findings], None]
+Log = Callable[[TrackerLog], None]
 
 
 @contextmanager
@@ -85,7 +87,8 @@ def tracked(spec: NoTracker | WandbTracker, run: TrackedRun) -> Iterator[Log]:
     A run that was finished and shown before is not shown again. A second process that wants the
     same run waits here, and then finds it shown.
     """
-    if isinstance(spec, NoTracker):
+    # Asked before the lock too: a finished run may lie on a disk that cannot be written.
+    if isinstance(spec, NoTracker) or _was_shown(spec, run):
         yield _ignore
         return
     with locked(run.root / "wandb" / f".{run.id}.lock"):
@@ -101,7 +104,7 @@ def _shown_by_wandb(spec: WandbTracker, run: TrackedRun) -> Iterator[Log]:
     with _environment(run.root):
         shown = _open(spec, run)
         try:
-            yield lambda findings: _log(shown, run, findings)
+            yield lambda figures: _log(shown, run, figures)
         except BaseException as error:
             shown.finish(exit_code=130 if isinstance(error, KeyboardInterrupt) else 1)
             raise
@@ -109,7 +112,7 @@ def _shown_by_wandb(spec: WandbTracker, run: TrackedRun) -> Iterator[Log]:
         _remember(spec, run)
 
 
-def _ignore(_: Findings) -> None:
+def _ignore(_: TrackerLog) -> None:
     pass
 
 
@@ -195,7 +198,7 @@ def _init(spec: WandbTracker, run: TrackedRun, mode: Literal["offline", "online"
     return wandb.init(
         mode=mode,
         name=run.name,
-        group=spec.group,
+        group=spec.group or run.sweep or None,
         job_type=run.job_type,
         tags=spec.tags,
         config=dict(run.config),
@@ -208,24 +211,24 @@ def _note(line: str) -> None:
     print(f"note: {line}", file=sys.stderr)  # noqa: T201
 
 
-def _log(shown: Any, run: TrackedRun, findings: Findings) -> None:
+def _log(shown: Any, run: TrackedRun, figures: TrackerLog) -> None:
     """A trouble of W&B's is a note: the run's own files are complete by now."""
     import wandb
 
     try:
-        _show(shown, run, findings)
+        _show(shown, run, figures)
     except (wandb.errors.Error, OSError, ValueError) as error:
         _note(f"W&B does not take the results ({error}): they are in {run.folder}")
 
 
-def _show(shown: Any, run: TrackedRun, findings: Findings) -> None:
+def _show(shown: Any, run: TrackedRun, figures: TrackerLog) -> None:
     import wandb
 
-    shown.log(dict(findings.scalars))
+    shown.log(dict(figures.scalars))
     artifact = wandb.Artifact(re.sub(r"[^\w.-]", "_", run.name)[:120], type=run.job_type)
-    for path in findings.files:
+    for path in figures.files:
         artifact.add_file(str(path))
-    rows = list(findings.sample)[:MOST_SAMPLES]
+    rows = list(figures.sample)[:MOST_SAMPLES]
     if rows:  # inside the artifact: a table that is logged becomes an artifact of its own
         columns = list(rows[0])
         data = [[row.get(column) for column in columns] for row in rows]

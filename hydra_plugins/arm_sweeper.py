@@ -64,11 +64,9 @@ class ArmSweeper(BasicSweeper):  # type: ignore[misc]  # Hydra's classes are not
         overrides = parser.parse_overrides([*self._parse_config(), *arguments])
         return [list(job) for job in self.split_arguments(overrides, None)[0]]
 
-    def _plan(self, overrides: Sequence[str]) -> "Plan":
+    def _plan(self, overrides: Sequence[str]) -> "Plan[Any]":
         from harness.compose import explain
         from harness.errors import UserError
-        from harness.outcomes import Plan
-        from harness.settings import resolve
 
         assert self.hydra_context is not None
         try:
@@ -78,8 +76,7 @@ class ArmSweeper(BasicSweeper):  # type: ignore[misc]  # Hydra's classes are not
             raise UserError(explain(error, self.task.config_name)) from error
         OmegaConf.set_struct(config, False)
         config.pop("hydra")
-        container = resolve(config)
-        return self.task.planner(container) if self.task.planner else Plan(container, "")
+        return self.task.plan(config)
 
     def _launch(self, sweep: "Sweep", outcomes: list["Outcome"], console: Any) -> None:
         """One job at a time in this process, so that each outcome is known at once; else all."""

@@ -1,23 +1,27 @@
 """An arm made ready to run: validated settings, its questions, the digests of what it names."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.environment import environment
+from harness.adapters import Adapter, read_adapter
+from harness.completions import Request
 from harness.errors import UserError, one_of
-from harness.fingerprint import fingerprint
-from harness.generation import Backend, resident
+from harness.fingerprint import cosmetic_keys
+from harness.generation import Backend, loaded
 from harness.hashing import digest_of
 from harness.models import Checkpoint, NotHereError, locate
 from harness.rendering import Renderer, audit
+from harness.run import Run
 from harness.seeds import generator
+from memtoc.arms import ARM, MEMORY
 from memtoc.episodes import sentinel_episodes
 from memtoc.questions import Benchmark, Question
 from memtoc.settings import ArmSettings
 
-# What a memory depends on: arms that agree in these share it.
+# What a memory depends on: arms that agree in these, and in the adapter, share it.
 MEMORY_PARTS = (
     "model",
     "engine",
@@ -40,7 +44,8 @@ class EmptyShardError(UserError):
 class Arm:
     """Settings, the canonical config they came from, and what the run stands on.
 
-    ``merged_from`` names the folders of the shards that the arm is put together from.
+    ``merged_from`` names the folders of the shards that the arm is put together from; ``sweep`` is
+    the name of the sweep that it belongs to, if any.
     """
 
     settings: ArmSettings
@@ -49,84 +54,85 @@ class Arm:
     questions: tuple[Question, ...]
     checkpoint: Checkpoint | None
     backend: Backend
+    adapter: Adapter | None = None
     merged_from: tuple[str, ...] = ()
+    sweep: str = ""
 
-    @property
-    def digests(self) -> dict[str, str]:
-        """Digests of what the config names: weights, benchmark, resolved engine."""
+    @cached_property
+    def digests(self) -> dict[str, str | None]:
+        """Return the digests of what the config names: weights, adapter, benchmark, engine."""
         return {
             "weights": self.backend.weights,
+            "adapter": self.adapter.digest if self.adapter else None,
             "benchmark": self.benchmark.digest,
             "engine": digest_of(self.settings.engine.identity()),
         }
 
-    @property
-    def fingerprint(self) -> str:
-        """Identity of the arm."""
-        return fingerprint(self.config, self.digests)
-
-    @property
-    def name(self) -> str:
-        """The name of the arm's folder; without its hash where the weights are not here."""
-        unknown = self.settings.engine.reads_weights and self.checkpoint is None
-        return self.slug if unknown else f"{self.slug}-{self.fingerprint[:8]}"
-
-    @property
-    def slug(self) -> str:
-        """Model, benchmark, formulation, frame and mitigation, for people."""
+    @cached_property
+    def run(self) -> Run:
+        """Return the arm as a run: its folder and identity."""
         arm = self.settings
         parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.frame.name]
         parts += [arm.mitigation.name] * (arm.mitigation.instruction is not None)
-        return "-".join(parts + _part(arm))
+        return replace(
+            self._run(ARM, parts, Path(arm.paths.runs), self.config),
+            tracker=arm.tracker,
+            sweep=self.sweep,
+        )
+
+    @cached_property
+    def memory_run(self) -> Run:
+        """Return the closed-book pass as a run, the same for all arms that share it."""
+        arm = self.settings
+        parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.elicitation.name]
+        config = {"task": MEMORY, **{name: self.config[name] for name in MEMORY_PARTS}}
+        return self._run(MEMORY, parts, Path(arm.paths.memories), config)
+
+    def _run(self, kind: str, parts: Sequence[str], root: Path, config: Mapping[str, Any]) -> Run:
+        shard, adapter = self.settings.shard, self.adapter
+        marks = [adapter.name] if adapter else []
+        marks += [f"{shard.part}of{shard.parts}"] if shard else []
+        return Run(
+            kind=kind,
+            slug="-".join([*parts, *marks]),
+            root=root,
+            config=config,
+            cosmetic=cosmetic_keys(ArmSettings),
+            digests=self.digests,
+            seed=self.settings.seed,
+            backends={"model": self.backend},
+            adapters={"model": (adapter.digest,)} if adapter else {},
+        )
+
+    @property
+    def name(self) -> str:
+        """Return the name of the arm's folder; without its hash where the weights are not here."""
+        unknown = self.settings.engine.reads_weights and self.checkpoint is None
+        return self.run.slug if unknown else self.run.name
+
+    def asked(self, request: Request) -> Request:
+        """Return a request as this arm asks it: of the model with its adapter."""
+        return replace(request, adapter=self.adapter) if self.adapter else request
 
     def audit(self) -> None:
-        """Raises UserError where the model's template swallows a part of any prompt."""
+        """Raise UserError where the model's template swallows a part of any prompt."""
         if self.checkpoint is None:
             return
         renderer = Renderer(self.settings.model, self.checkpoint.folder)
         for row, sentinels in sentinel_episodes(self.settings):
             audit(renderer, row.request.messages, sentinels)
 
-    def facts(self) -> dict[str, Any]:
-        """What a manifest says of the arm's make: digests, resolved weights, surroundings."""
-        return {
-            "digests": self.digests,
-            "model_revision": self.checkpoint.revision if self.checkpoint else None,
-            "engine": self.backend.facts(),
-            "benchmark": dict(self.benchmark.notes),
-            "questions": len(self.questions),
-            "seed": self.settings.seed,
-            **({"merged_from": list(self.merged_from)} if self.merged_from else {}),
-            **environment(),
-        }
-
-    @property
-    def memory_config(self) -> dict[str, Any]:
-        """The part of the config that identifies the memory."""
-        return {"task": "memory", **{name: self.config[name] for name in MEMORY_PARTS}}
-
-    @property
-    def memory_fingerprint(self) -> str:
-        """Identity of the memory."""
-        return fingerprint(self.memory_config, self.digests)
-
-    @property
-    def memory_slug(self) -> str:
-        """Model, benchmark, formulation and elicitation, for people."""
-        arm = self.settings
-        parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.elicitation.name]
-        return "-".join(parts + _part(arm))
+    def about(self) -> dict[str, Any]:
+        """Return what only the manifest of an arm or a memory says."""
+        merged = {"merged_from": list(self.merged_from)} if self.merged_from else {}
+        return {"benchmark": dict(self.benchmark.notes), "questions": len(self.questions), **merged}
 
 
-def _part(arm: ArmSettings) -> list[str]:
-    return [f"{arm.shard.part}of{arm.shard.parts}"] if arm.shard else []
-
-
-def prepare(settings: ArmSettings, config: Mapping[str, Any]) -> Arm:
-    """Loads the benchmark and finds the checkpoint; no weights are read.
+def prepare(settings: ArmSettings, config: Mapping[str, Any], sweep: str = "") -> Arm:
+    """Load the benchmark, find the checkpoint, read the adapter; no weights are loaded.
 
     A dry run fetches no checkpoint and does without one that is not here. Raises UserError for a
-    benchmark row or model that cannot be used.
+    benchmark row, model or adapter that cannot be used.
     """
     benchmark = settings.benchmark.load()
     questions = select(benchmark, settings)
@@ -135,8 +141,10 @@ def prepare(settings: ArmSettings, config: Mapping[str, Any]) -> Arm:
         checkpoint = locate(settings.model, Path(settings.paths.cache))
     elif settings.engine.reads_weights:
         checkpoint = _if_here(settings)
-    backend = resident(settings.engine, settings.model, checkpoint)
-    return Arm(settings, config, benchmark, questions, checkpoint, backend)
+    backend = loaded(settings.engine, settings.model, checkpoint)
+    folder = settings.mitigation.adapter
+    adapter = read_adapter(Path(folder).expanduser()) if folder else None
+    return Arm(settings, config, benchmark, questions, checkpoint, backend, adapter, sweep=sweep)
 
 
 def _if_here(settings: ArmSettings) -> Checkpoint | None:

@@ -1,76 +1,73 @@
 """An arm from end to end: memory pass, tool pass, scored rows, rates."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness.cache import GenerationCache
-from harness.errors import RunFailedError
-from harness.folders import RunFolder, open_folder
-from harness.passes import Row, check_errors, counts_row, run_pass
-from memtoc.arm import Arm
+from harness.folders import RunFolder
+from harness.outcomes import Command, Outcome, Plan
+from harness.passes import Row, check_errors, run_pass
+from harness.run import Executed, Produced, execute
+from harness.seeds import generator
+from harness.terminal import console
+from harness.tracking import MOST_SAMPLES, TrackerLog
+from memtoc import rules
+from memtoc.arm import Arm, prepare
+from memtoc.arms import FinishedArm
+from memtoc.dry_run import dry_run
 from memtoc.episodes import episodes, has_row
 from memtoc.memories import elicit
-from memtoc.metrics import measure
-from memtoc.scored import score_episodes
+from memtoc.scored import ScoredRow, score_episodes
 from memtoc.scoring import SCORER_VERSION
+from memtoc.settings import ArmSettings, Report
+from memtoc.tables import show
+
+FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", "generations.jsonl")
+# The main columns of a sweep's table: metric and definition, as in memtoc.rates.RATES.
+MAIN = {
+    "retention": ("retention", "ours"),
+    "correct tool": ("correct-tool following", "ours"),
+    "wrong tool": ("incorrect-tool following", "ours"),
+    "error abst.": ("tool-error abstention", "released"),
+}
 
 
-@dataclass(frozen=True)
-class ArmResult:
-    """Where an arm's files are, and the content of its metrics.json and manifest.json.
-
-    ``fresh`` is False where the arm was finished before.
-    """
-
-    folder: Path
-    fresh: bool
-    metrics: Mapping[str, Any]
-    manifest: Mapping[str, Any]
-
-
-def evaluate(arm: Arm) -> ArmResult:
-    """Runs an arm, continues it, or reads it where it is finished.
+def evaluate(arm: Arm) -> Executed[FinishedArm]:
+    """Run an arm, continue it, or read it where it is finished.
 
     Raises UserError for anything a user can mend, RunFailedError where too many rows failed.
     """
-    root = Path(arm.settings.paths.runs)
-    with open_folder(root, arm.slug, arm.fingerprint, arm.config) as folder:
-        fresh = not folder.done
-        if fresh:
-            with GenerationCache(Path(arm.settings.paths.cache) / "generations.sqlite") as cache:
-                try:
-                    _run(arm, folder, cache)
-                except RunFailedError as error:
-                    folder.fail(str(error))
-                    raise
-        metrics, manifest = folder.read("metrics.json"), folder.read("manifest.json")
-        return ArmResult(folder.path, fresh, metrics, manifest)
+    return execute(arm.run, partial(_work, arm), FinishedArm.load, _shown)
 
 
-def _run(arm: Arm, folder: RunFolder, cache: GenerationCache) -> None:
-    memories = elicit(arm, cache)
-    rows = episodes(arm.settings, arm.questions)
-    wanted = [Row({"id": row.question.id, "condition": row.condition}, row.request) for row in rows]
-    completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache, arm.audit)
+def _work(arm: Arm, folder: RunFolder) -> Produced:
+    from memtoc.metrics import measure  # numpy: an arm that is finished is read without it
+
+    with GenerationCache(Path(arm.settings.paths.cache) / "generations.sqlite") as cache:
+        memories = elicit(arm, cache)
+        rows = episodes(arm.settings, arm.questions)
+        wanted = [
+            Row({"id": row.question.id, "condition": row.condition}, arm.asked(row.request))
+            for row in rows
+        ]
+        completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache, arm.audit)
     check_errors(completions, arm.settings.report.max_error_rate)
     scored = score_episodes(rows, completions, memories.completions)
-    folder.write_rows("episodes.jsonl", scored)
-    folder.write("metrics.json", measure(scored, arm.settings.seed))
-    folder.finish(
-        {
-            **arm.facts(),
-            "memory": {"folder": str(memories.folder), "digest": memories.digest},
-            "counts": {**counts_row(counts, arm.backend), "skipped": _skipped(arm)},
-            "scorer": SCORER_VERSION,
-        }
+    folder.write_rows("episodes.jsonl", [asdict(row) for row in scored])
+    folder.write("metrics.json", asdict(measure(scored, arm.settings.seed)))
+    memory = {"folder": str(memories.folder), "digest": memories.digest}
+    return Produced(
+        {**asdict(counts), "skipped": _skipped(arm)},
+        {**arm.about(), "memory": memory, "scorer": SCORER_VERSION},
     )
 
 
 def _skipped(arm: Arm) -> dict[str, int]:
-    """Rows that an arm of these conditions could not have, by condition."""
+    """Count the rows that questions cannot have under a condition, e.g. without a far value."""
     return dict(
         Counter(
             condition
@@ -79,3 +76,61 @@ def _skipped(arm: Arm) -> dict[str, int]:
             if not has_row(arm.settings, question, condition)
         )
     )
+
+
+def run_arm(plan: Plan[ArmSettings]) -> Outcome:
+    """Evaluate the planned arm, or show what it would do."""
+    return run_prepared(prepare(plan.settings, plan.config, plan.sweep))
+
+
+def run_prepared(arm: Arm) -> Outcome:
+    """Evaluate an arm that is made ready, or show what it would do."""
+    if arm.settings.dry_run:
+        dry_run(arm, console())
+        return Outcome("dry run", name=arm.name)
+    done = evaluate(arm)
+    report = arm.settings.report
+    return done.outcome(figures(done.result, report), lambda: show(done.result, report, console()))
+
+
+EVALUATE = Command(ArmSettings, rules.plan, run_arm)
+
+
+def figures(arm: FinishedArm, report: Report) -> dict[str, str]:
+    """Return the main rates in percent with their support, as "62.5 (16)", by column."""
+    shown = {}
+    for column, name in MAIN.items():
+        rate = arm.metrics.matchers[report.matcher].rate(*name)
+        value = "-" if rate.value is None else f"{100 * rate.value:.1f}"
+        shown[column] = f"{value} ({rate.denominator})"
+    return shown
+
+
+def _shown(arm: FinishedArm) -> TrackerLog:
+    """What a tracker shows: every rate under both matchers, row counts, rows, the arm's files."""
+    scalars = {f"rows/{status}": float(count) for status, count in arm.metrics.status.items()}
+    for matcher, measured in arm.metrics.matchers.items():
+        for rate in measured.rates:
+            if rate.value is not None:
+                scalars[f"{matcher}/{rate.metric} ({rate.definition})"] = rate.value
+    return TrackerLog(scalars, _sample(arm), [arm.folder / name for name in FILES])
+
+
+def _sample(arm: FinishedArm) -> Sequence[dict[str, Any]]:
+    """Some scored rows with their replies, drawn over all questions and conditions alike."""
+    matcher, seed, replies = arm.settings.report.matcher, arm.settings.seed, arm.replies()
+
+    def drawn(row: ScoredRow) -> float:
+        return generator(seed, "sample", f"{row.id} {row.condition}").random()
+
+    return [
+        {
+            "id": row.id,
+            "condition": row.condition,
+            "status": row.status,
+            "cell": row.scores[matcher].cell,
+            "outcome": row.scores[matcher].outcome,
+            "reply": replies[row.id, row.condition].text,
+        }
+        for row in sorted(arm.rows, key=drawn)[:MOST_SAMPLES]
+    ]

@@ -10,11 +10,21 @@ from harness.completions import Completion, Request, from_row
 from harness.errors import UserError
 from harness.folders import RunFolder
 from harness.generation import Backend
+from harness.outcomes import Command, Outcome, Plan
+from memtoc import rules
 from memtoc.arm import Arm, EmptyShardError, prepare
+from memtoc.arms import ARM, FinishedArm, FinishedMemory, Label
 from memtoc.episodes import episodes
-from memtoc.settings import ArmSettings, Shard, arm_settings
+from memtoc.evaluation import run_prepared
+from memtoc.settings import MOST_SHARDS, ArmSettings, Shard
 
-Label = tuple[str, str]  # question id, condition
+
+@dataclass(frozen=True)
+class MergeSettings:
+    """The whole arm, and the number of shards that it is joined from."""
+
+    arm: ArmSettings
+    shards: int
 
 
 @dataclass(frozen=True)
@@ -33,20 +43,49 @@ class Recorded:
         """Nothing to give back."""
 
 
-def merged(config: Mapping[str, Any], shards: int) -> Arm:
-    """The whole arm of a canonical config, made ready to be evaluated from its shards' rows.
+def plan_merge(config: dict[str, Any]) -> Plan[MergeSettings]:
+    """Return the plan of the whole arm, with the number of shards that it is joined from."""
+    arm = {name: part for name, part in config.items() if name != "shards"}
+    shards = config.get("shards")
+    if not isinstance(shards, int) or not 2 <= shards <= MOST_SHARDS:
+        raise UserError(f"shards={shards}: give the number of shards, from 2 to {MOST_SHARDS}")
+    if config.get("shard") is not None:
+        raise UserError("shard is for the arms that are joined: leave it out, and set shards=n")
+    planned = rules.plan({**arm, "task": ARM})
+    return Plan(
+        {**planned.config, "task": "merge", "shards": shards},
+        MergeSettings(planned.settings, shards),
+        planned.loaded,
+        planned.notes,
+        planned.dropped,
+    )
+
+
+def run_merge(plan: Plan[MergeSettings]) -> Outcome:
+    """Evaluate the whole arm from the rows of its finished shards."""
+    config = {name: part for name, part in plan.config.items() if name != "shards"}
+    whole = prepare(plan.settings.arm, {**config, "task": ARM}, plan.sweep)
+    return run_prepared(merged(whole, plan.settings.shards))
+
+
+MERGE = Command(MergeSettings, plan_merge, run_merge)
+
+
+def merged(whole: Arm, shards: int) -> Arm:
+    """Return the whole arm with an engine that gives the rows of its shards.
 
     Raises UserError where a shard is unfinished, or rows are missing or there twice.
     """
-    whole = prepare(arm_settings(config), config)
-    parts = [_part(whole.settings, config, Shard(part, shards)) for part in range(1, shards + 1)]
+    parts = [_part(whole, Shard(part, shards)) for part in range(1, shards + 1)]
     arms = [part for part in parts if part is not None]
-    memories = [_finished(_memory_folder(arm), arm) for arm in arms]
-    folders = [_finished(Path(arm.settings.paths.runs) / arm.name, arm) for arm in arms]
+    memories = [_finished(arm.memory_run.folder, arm) for arm in arms]
+    folders = [_finished(arm.run.folder, arm) for arm in arms]
     for arm, memory, folder in zip(arms, memories, folders, strict=True):
         rows_of_arm = episodes(arm.settings, arm.questions)
         _check(((q.id, "memory") for q in arm.questions), memory, arm, [memory, folder])
         _check(((r.question.id, r.condition) for r in rows_of_arm), folder, arm, [folder])
+        FinishedMemory.load(memory.path)
+        FinishedArm.load(folder.path)
     assert sum(len(arm.questions) for arm in arms) == len(whole.questions)
     rows = [row for folder in (*memories, *folders) for row in folder.generations()]
     recorded = Recorded({row["request"]: from_row(row) for row in rows})
@@ -54,16 +93,13 @@ def merged(config: Mapping[str, Any], shards: int) -> Arm:
     return replace(whole, backend=backend, merged_from=tuple(f.path.name for f in folders))
 
 
-def _part(whole: ArmSettings, config: Mapping[str, Any], shard: Shard) -> Arm | None:
+def _part(whole: Arm, shard: Shard) -> Arm | None:
     """The arm of one shard; None where no question falls into it."""
     try:
-        return prepare(replace(whole, shard=shard), {**config, "shard": str(shard)})
+        settings = replace(whole.settings, shard=shard)
+        return prepare(settings, {**whole.config, "shard": str(shard)})
     except EmptyShardError:
         return None
-
-
-def _memory_folder(arm: Arm) -> Path:
-    return Path(arm.settings.paths.memories) / f"{arm.memory_slug}-{arm.memory_fingerprint[:8]}"
 
 
 def _finished(path: Path, shard: Arm) -> RunFolder:

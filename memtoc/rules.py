@@ -115,19 +115,19 @@ def _texts(part: Any) -> Iterator[tuple[str, str]]:
         yield from ((f".{name}{inner}", text) for inner, text in _texts(item))
 
 
-def plan(container: dict[str, Any]) -> Plan:
-    """The arm of a resolved config: canonical, validated, held against the rules.
+def plan(given: dict[str, Any]) -> Plan[ArmSettings]:
+    """Return the plan of a resolved config: canonical, validated, held against the rules.
 
     Raises UserError for a setting that does not fit and for a rule that refuses.
     """
-    config, notes = canonical(container)
+    config, notes = canonical(given)
     shown = config["conditions"]
-    arm = arm_settings({**config, "conditions": shown or container["conditions"]})
+    arm = arm_settings({**config, "conditions": shown or given["conditions"]})
     _check_texts(arm)
     for rule in RULES:
         if rule.broken(arm, shown):
             words = rule.words.format(arm=arm)
             if rule.verdict == "refused":
                 raise UserError(words)
-            return Plan(config, "", tuple(notes), dropped=words)
-    return Plan(config, digest_of([config["model"], config["engine"]]), tuple(notes))
+            return Plan(config, arm, "", tuple(notes), dropped=words)
+    return Plan(config, arm, digest_of([config["model"], config["engine"]]), tuple(notes))

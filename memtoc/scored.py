@@ -1,8 +1,7 @@
 """A row of episodes.jsonl: whose reply it is, what was read from it, both matchers' decisions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from harness.completions import Completion, Status
 from memtoc.episodes import Episode
@@ -21,33 +20,80 @@ from memtoc.scoring import (
 
 @dataclass(frozen=True)
 class ScoredMemory:
-    """A closed-book reply as each matcher reads it.
+    """A row of memories.jsonl: a closed-book reply as each matcher reads it.
 
-    ``span`` is None and ``scores`` is empty where it says nothing of what the model knows: its
-    request failed, or it was cut while the model still thought.
+    ``span`` is None and ``scores`` is empty where the reply says nothing of what the model knows:
+    its request failed, or it was cut while the model still thought.
     """
 
+    id: str
     status: Status
     span: str | None
     scores: Mapping[str, Memory]
 
 
+@dataclass(frozen=True)
+class Score:
+    """What one matcher decides on a row.
+
+    ``cell`` and ``memory_correct`` are None without a memory that could be read. ``outcome`` and
+    what follows are None without a reply that could be read; ``why`` maps each of them to the rule
+    that decided it.
+    """
+
+    cell: str | None
+    memory_correct: bool | None
+    outcome: str | None = None
+    followed_tool: bool | None = None
+    kept_memory: bool | None = None
+    final_correct: bool | None = None
+    abstain: bool | None = None
+    why: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class ScoredRow:
+    """A reply beside its memory. ``scores`` are by matcher.
+
+    ``span`` and ``acknowledged``, with the rules that gave them, are None without a reply that
+    could be read; ``tool_value`` is None where the return carried no value.
+    """
+
+    id: str
+    condition: str
+    kind: str
+    family: str
+    fold: str
+    chain: str
+    question: str
+    gold: str
+    tool_value: str | None
+    status: Status
+    span: str | None
+    span_rule: str | None
+    memory_span: str | None
+    memory_status: Status
+    acknowledged: bool | None
+    acknowledged_rule: str | None
+    scores: Mapping[str, Score]
+
+
 def read_memory(question: Question, reply: Completion) -> ScoredMemory:
-    """Scores the reply to a question asked with no tool."""
+    """Score the reply to a question asked with no tool."""
     span = extract(reply.text)
     if _is_no_answer(reply, span):
-        return ScoredMemory(reply.status, None, {})
+        return ScoredMemory(question.id, reply.status, None, {})
     scores = {
         matcher: score_memory(matcher, span.text, question.text, question.gold, question.aliases)
         for matcher in MATCHERS
     }
-    return ScoredMemory(reply.status, span.text, scores)
+    return ScoredMemory(question.id, reply.status, span.text, scores)
 
 
 def score_episodes(
     rows: Sequence[Episode], replies: Sequence[Completion], memories: Mapping[str, Completion]
-) -> list[dict[str, Any]]:
-    """Each reply beside the memory of its question; ``memories`` are replies by question id."""
+) -> list[ScoredRow]:
+    """Score each reply beside the memory of its question; ``memories`` are by question id."""
     questions = {row.question.id: row.question for row in rows}
     read = {name: read_memory(question, memories[name]) for name, question in questions.items()}
     return [
@@ -56,8 +102,8 @@ def score_episodes(
     ]
 
 
-def score_episode(row: Episode, reply: Completion, memory: ScoredMemory) -> dict[str, Any]:
-    """Scores a reply beside its memory.
+def score_episode(row: Episode, reply: Completion, memory: ScoredMemory) -> ScoredRow:
+    """Score a reply beside its memory.
 
     A failed request, and a reply that was cut while the model still thought, get no decisions,
     only their status. The cell is known all the same, unless that befell the memory's request.
@@ -65,43 +111,41 @@ def score_episode(row: Episode, reply: Completion, memory: ScoredMemory) -> dict
     question, span = row.question, extract(reply.text)
     failed = _is_no_answer(reply, span)
     named = acknowledges(reply.text, memory.span, row.tool_value)
-    return {
-        "id": question.id,
-        "condition": row.condition,
-        "kind": question.kind,
-        "family": question.family,
-        "fold": question.fold,
-        "chain": question.chain,
-        "question": question.text,
-        "gold": question.gold,
-        "tool_value": row.tool_value,
-        "status": reply.status,
-        "span": None if failed else span.text,
-        "span_rule": None if failed else span.rule,
-        "memory_span": memory.span,
-        "memory_status": memory.status,
-        "acknowledged": None if failed else named.conflict,
-        "acknowledged_rule": None if failed else named.rule,
-        "scores": {
-            matcher: _scores(matcher, row, None if failed else span, memory.scores.get(matcher))
+    return ScoredRow(
+        id=question.id,
+        condition=row.condition,
+        kind=question.kind,
+        family=question.family,
+        fold=question.fold,
+        chain=question.chain,
+        question=question.text,
+        gold=question.gold,
+        tool_value=row.tool_value,
+        status=reply.status,
+        span=None if failed else span.text,
+        span_rule=None if failed else span.rule,
+        memory_span=memory.span,
+        memory_status=memory.status,
+        acknowledged=None if failed else named.conflict,
+        acknowledged_rule=None if failed else named.rule,
+        scores={
+            matcher: _score(matcher, row, None if failed else span, memory.scores.get(matcher))
             for matcher in MATCHERS
         },
-    }
+    )
 
 
 def _is_no_answer(reply: Completion, span: Span) -> bool:
     return reply.status == "error" or span.rule == "unclosed_thought"
 
 
-def _scores(matcher: str, row: Episode, span: Span | None, memory: Memory | None) -> dict[str, Any]:
+def _score(matcher: str, row: Episode, span: Span | None, memory: Memory | None) -> Score:
     question = row.question
-    found = {
-        "cell": cell(memory, row.tool_correct) if memory else None,
-        "memory_correct": memory.correct if memory else None,
-    }
+    where = cell(memory, row.tool_correct) if memory else None
+    known = memory.correct if memory else None
     if span is None:
-        return {**found, "outcome": None}
-    decision = decide(
+        return Score(where, known)
+    found = decide(
         matcher,
         span.text,
         question.text,
@@ -110,4 +154,13 @@ def _scores(matcher: str, row: Episode, span: Span | None, memory: Memory | None
         row.tool_value,
         question.aliases,
     )
-    return {**found, **asdict(decision)}
+    return Score(
+        where,
+        known,
+        found.outcome,
+        found.followed_tool,
+        found.kept_memory,
+        found.final_correct,
+        found.abstain,
+        found.why,
+    )

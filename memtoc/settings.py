@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from harness.completions import Decoding
-from harness.engines import EngineSpec
+from harness.engines import AnyEngine
 from harness.errors import UserError, one_of
+from harness.fingerprint import COSMETIC
 from harness.hashing import digest_of
 from harness.models import ModelSpec
 from harness.settings import need_parts, parse
-from harness.texts import Name
+from harness.texts import Filled, Name
 from harness.tracking import TrackerSpec
 from memtoc.sources import BenchmarkSpec
 
@@ -60,10 +61,15 @@ class Frame:
 
 @dataclass(frozen=True)
 class Mitigation:
-    """A prompt mitigation: one instruction before the answer line, or none."""
+    """What is done about the conflict: an instruction before the answer line, an adapter, both.
+
+    ``adapter`` is the folder of a LoRA adapter that memory and answers are given with; its digest,
+    and not where it lies, is part of the arm's identity.
+    """
 
     name: Name
     instruction: str | None
+    adapter: Annotated[Filled | None, COSMETIC] = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ class ArmSettings:
 
     task: Literal["evaluate"]
     model: ModelSpec
-    engine: EngineSpec
+    engine: AnyEngine
     benchmark: BenchmarkSpec
     formulation: Formulation
     frame: Frame
@@ -159,15 +165,15 @@ class ArmSettings:
     ids: tuple[str, ...] | None
     shard: Shard | None
     seed: Annotated[int, Field(ge=0)]
-    dry_run: bool
-    report: Report
-    tracker: TrackerSpec
-    paths: Paths
+    dry_run: Annotated[bool, COSMETIC]
+    report: Annotated[Report, COSMETIC]
+    tracker: Annotated[TrackerSpec, COSMETIC]
+    paths: Annotated[Paths, COSMETIC]
 
 
-def arm_settings(container: Mapping[str, Any]) -> ArmSettings:
+def arm_settings(config: Mapping[str, Any]) -> ArmSettings:
     """Validates a resolved config; every UserError names the key and a value that would do."""
-    arm = parse(ArmSettings, {**container, "shard": _shard(container["shard"])})
+    arm = parse(ArmSettings, {**config, "shard": _shard(config["shard"])})
     for name in arm.conditions:
         if name not in CONDITIONS:
             raise UserError(f"conditions: unknown condition '{name}': {one_of(CONDITIONS, name)}")
@@ -223,38 +229,38 @@ def _shard(given: Any) -> dict[str, int] | None:
     return {"part": int(found[1]), "parts": int(found[2])}
 
 
-def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def canonical(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The one spelling of a config in which equal arms are equal, and what was left out, in words.
 
     Conditions come in canonical order, once each, without those that the frame cannot show; a
     payload without a condition that shows it is null, and so is what a release's own prompts leave
     no room for.
     """
-    need_parts(container, {"benchmark": ("source",), "frame": ("name",)})
+    need_parts(config, {"benchmark": ("source",), "frame": ("name",)})
     for name in ("conditions", "payload", "ids", "shard"):
-        if name not in container:
+        if name not in config:
             raise UserError(f"{name} has no value: set it, as in {name}=...")
-    given = [ALIASES.get(name, name) for name in _texts(container["conditions"], "conditions")]
-    impossible = _impossible(container["frame"])
+    given = [ALIASES.get(name, name) for name in _texts(config["conditions"], "conditions")]
+    impossible = _impossible(config["frame"])
     known = [name for name in CONDITIONS if name in given and name not in impossible]
     unknown = [name for name in given if name not in CONDITIONS]
     left_out = [name for name in CONDITIONS if name in given and name in impossible]
     notes = (
-        [f"frame {container['frame']['name']} has no {', '.join(left_out)}: left out"]
+        [f"frame {config['frame']['name']} has no {', '.join(left_out)}: left out"]
         if left_out
         else []
     )
-    ids, payload = container["ids"], container["payload"] if "tool_error" in known else None
+    ids, payload = config["ids"], config["payload"] if "tool_error" in known else None
     if payload is None and "tool_error" in known:
         raise UserError("payload has no value: tool_error shows it, as in payload=timeout")
-    verbatim = dict.fromkeys(VERBATIM) if container["benchmark"]["source"] == "released" else {}
+    verbatim = dict.fromkeys(VERBATIM) if config["benchmark"]["source"] == "released" else {}
     return {
-        **container,
+        **config,
         "payload": payload,
         **verbatim,
         "conditions": known + unknown,
         "ids": None if ids is None else sorted(set(_texts(ids, "ids"))),
-        "shard": _plain_shard(container["shard"]),
+        "shard": _plain_shard(config["shard"]),
     }, notes
 
 

@@ -1,33 +1,32 @@
 """What a person sees of an arm in the terminal."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from memtoc.evaluation import ArmResult
+from harness.terminal import say
+from memtoc.arms import FinishedArm
+from memtoc.rates import MatcherMetrics, Metrics, Rate
 from memtoc.scoring import CELLS, OUTCOMES
 from memtoc.settings import Report
 
 
-def show(result: ArmResult, report: Report, console: Console) -> None:
-    """Prints the arm's cells, outcomes and rates, and where its files are."""
-    show_rates(result.metrics, report, console)
-    console.print(_status_line(result.metrics, result.manifest), highlight=False, markup=False)
-    console.print(f"arm: {result.folder}", highlight=False, soft_wrap=True, markup=False)
+def show(arm: FinishedArm, report: Report, console: Console) -> None:
+    """Print the arm's cells, outcomes and rates, and where its files are."""
+    show_rates(arm.metrics, report, console)
+    say(console, _status_line(arm))
+    say(console, f"arm: {arm.folder}")
 
 
-def show_rates(metrics: Mapping[str, Any], report: Report, console: Console) -> None:
-    """Prints cells, outcomes and rates under the report's matcher, and the main ones in words."""
-    found = metrics["matchers"][report.matcher]
-    console.print(
-        _counts("Cells (is the memory right, is the return right?)", found["cells"], CELLS)
-    )
-    console.print(_counts("What the answer did", found["outcomes"], OUTCOMES))
-    console.print(_rates(found["rates"], report))
-    for line in in_words(found["rates"]):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+def show_rates(metrics: Metrics, report: Report, console: Console) -> None:
+    """Print cells, outcomes and rates under the report's matcher, and the main ones in words."""
+    found = metrics.matchers[report.matcher]
+    console.print(_counts("Cells (is the memory right, is the return right?)", found.cells, CELLS))
+    console.print(_counts("What the answer did", found.outcomes, OUTCOMES))
+    console.print(_rates(found.rates, report))
+    for line in in_words(found):
+        say(console, line)
 
 
 def _counts(title: str, counts: Mapping[str, Mapping[str, int]], names: Sequence[str]) -> Table:
@@ -41,7 +40,7 @@ def _counts(title: str, counts: Mapping[str, Mapping[str, int]], names: Sequence
     return table
 
 
-def _rates(rates: Sequence[Mapping[str, Any]], report: Report) -> Table:
+def _rates(rates: Sequence[Rate], report: Report) -> Table:
     title = f"Rates ({report.matcher} matcher; 95 % intervals, bootstrap over questions)"
     table = Table(title=title, title_justify="left")
     for name in ("metric", "definition"):
@@ -49,26 +48,21 @@ def _rates(rates: Sequence[Mapping[str, Any]], report: Report) -> Table:
     for name in ("n", "rate", "95 %", "cut", "errors"):
         table.add_column(name, justify="right")
     for rate in rates:
-        if rate["denominator"] or rate["errors"]:
+        if rate.denominator or rate.errors:
             table.add_row(*_rate_cells(rate, report.min_support))
     return table
 
 
-def _rate_cells(rate: Mapping[str, Any], min_support: int) -> list[str]:
-    share = "" if rate["numerator"] is None else f"{rate['numerator']}/"
-    support = f"{share}{rate['denominator']}"
-    tail = [str(rate["truncated"] or ""), str(rate["errors"] or "")]
-    if rate["value"] is None or rate["denominator"] < min_support:
-        return [rate["metric"], rate["definition"], support, "n too small", "", *tail]
-    interval = f"{100 * rate['low']:.1f} to {100 * rate['high']:.1f}"
-    return [
-        rate["metric"],
-        rate["definition"],
-        support,
-        f"{100 * rate['value']:.1f}",
-        interval,
-        *tail,
-    ]
+def _rate_cells(rate: Rate, min_support: int) -> list[str]:
+    share = "" if rate.numerator is None else f"{rate.numerator}/"
+    value, interval = "n too small", ""
+    if rate.value is not None and rate.denominator >= min_support:
+        assert rate.low is not None and rate.high is not None
+        value = f"{100 * rate.value:.1f}"
+        interval = f"{100 * rate.low:.1f} to {100 * rate.high:.1f}"
+    cut, errors = str(rate.truncated or ""), str(rate.errors or "")
+    support = f"{share}{rate.denominator}"
+    return [rate.metric, rate.definition, support, value, interval, cut, errors]
 
 
 # The rates that tell the story of an arm, each as a sentence about its numerator.
@@ -93,19 +87,18 @@ SENTENCES = (
 )
 
 
-def in_words(rates: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The main rates as sentences with their counts, whatever the support."""
-    found = {(rate["metric"], rate["definition"]): rate for rate in rates}
+def in_words(found: MatcherMetrics) -> list[str]:
+    """Return the main rates as sentences with their counts, whatever the support."""
     lines = []
     for metric, definition, sentence in SENTENCES:
-        rate = found[metric, definition]
-        if rate["denominator"]:
-            lines.append(sentence.format(f"{rate['numerator']} of {rate['denominator']}"))
+        rate = found.rate(metric, definition)
+        if rate.denominator:
+            lines.append(sentence.format(f"{rate.numerator} of {rate.denominator}"))
     return lines
 
 
-def _status_line(metrics: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    status = ", ".join(f"{count} {name}" for name, count in sorted(metrics["status"].items()))
-    skipped = manifest["counts"]["skipped"]
+def _status_line(arm: FinishedArm) -> str:
+    metrics, skipped = arm.metrics, arm.manifest.counts["skipped"]
+    status = ", ".join(f"{count} {name}" for name, count in sorted(metrics.status.items()))
     left = "".join(f"; {count} questions without {name}" for name, count in skipped.items())
-    return f"{metrics['rows']} rows: {status}{left}"
+    return f"{metrics.rows} rows: {status}{left}"

@@ -9,15 +9,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.completions import Request
 from harness.settings import resolve
 from memtoc.arm import Arm, prepare
 from memtoc.episodes import episodes, memory_request
-from memtoc.evaluation import ArmResult, evaluate
+from memtoc.evaluation import evaluate
 from memtoc.rules import plan
-from memtoc.settings import arm_settings
 
 ROOT = Path(__file__).parent.parent
 CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
@@ -104,11 +103,23 @@ def mock_config(root: Path, questions: Path, *overrides: str) -> dict[str, Any]:
 def arm_of(config: Mapping[str, Any]) -> Arm:
     planned = plan(dict(config))
     assert not planned.dropped
-    return prepare(arm_settings(planned.config), planned.config)
+    return prepare(planned.settings, planned.config)
+
+
+class ArmResult(NamedTuple):
+    """A finished arm's folder, and the JSON of its metrics and manifest as they stand on disk."""
+
+    folder: Path
+    fresh: bool
+    metrics: dict[str, Any]
+    manifest: dict[str, Any]
 
 
 def run(config: Mapping[str, Any]) -> ArmResult:
-    return evaluate(arm_of(config))
+    done = evaluate(arm_of(config))
+    folder = done.run.folder
+    found = [json.loads((folder / f"{name}.json").read_text()) for name in ("metrics", "manifest")]
+    return ArmResult(folder, done.fresh, *found)
 
 
 def requests_of(config: Mapping[str, Any]) -> dict[tuple[str, str], Request]:

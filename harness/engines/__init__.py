@@ -4,12 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from harness.engines.base import Engine
+from harness.engines.base import Engine, EngineSpec
 from harness.engines.hf import HfSpec
 from harness.engines.mock import MockSpec
 from harness.engines.openai import OpenAiSpec
 from harness.engines.replay import ReplaySpec
 
-EngineSpec = Annotated[HfSpec | MockSpec | OpenAiSpec | ReplaySpec, Field(discriminator="kind")]
+AnyEngine = Annotated[HfSpec | MockSpec | OpenAiSpec | ReplaySpec, Field(discriminator="kind")]
 
-__all__ = ["Engine", "EngineSpec", "HfSpec", "MockSpec", "OpenAiSpec", "ReplaySpec"]
+__all__ = ["AnyEngine", "Engine", "EngineSpec", "HfSpec", "MockSpec", "OpenAiSpec", "ReplaySpec"]

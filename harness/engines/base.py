@@ -1,20 +1,23 @@
-"""What every engine is asked."""
+"""What an engine is: its settings with what it can do, and what a loaded one is asked."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
-from harness.completions import Completion, Request
+from harness.completions import ChoiceScore, Completion, Request
 from harness.models import Checkpoint, ModelSpec
+from harness.texts import Name
 
 
 class Engine(Protocol):
-    """Turns requests into completions, in groups that are stored as they come."""
+    """A loaded engine: turns requests into completions, in groups that are stored as they come."""
 
     def run(
         self, requests: Sequence[Request], missing: Collection[int]
     ) -> Iterator[Mapping[int, Completion]]:
-        """Completions of the ``missing`` indices into ``requests``, a finished group at a time.
+        """Yield completions of the ``missing`` indices into ``requests``, a finished group at once.
 
         ``requests`` is the whole list of distinct requests of a pass, so that an engine which
         batches can plan from it: a continued run then computes the same batches as a whole one.
@@ -22,61 +25,82 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Gives memory back."""
+        """Give the memory back."""
         ...
 
 
-class Opens(Protocol):
-    """An engine's settings, as its file in conf/engine gives them."""
+class Scores(Protocol):
+    """A loaded engine whose settings say ``scores``: it gives probabilities of given texts."""
 
-    @property
-    def name(self) -> str:
-        """The name of the file."""
-        ...
+    def score(
+        self,
+        requests: Sequence[Request],
+        choices: Sequence[Sequence[str]],
+        missing: Collection[int],
+    ) -> Iterator[Mapping[int, tuple[ChoiceScore, ...]]]:
+        """Yield, for each missing index, the log-probabilities of its choices after its prompt.
 
-    reads_weights: ClassVar[bool]
-
-    def identity(self) -> dict[str, Any]:
-        """What of the engine decides the text: kind, precision; nothing is loaded."""
-        ...
-
-    def version(self) -> str:
-        """The version of the library that computes the text; part of the cache key."""
-        ...
-
-    def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> Engine:
-        """Loads; heavy libraries are imported here and not before."""
+        ``choices[i]`` are the continuations of ``requests[i]``; one `ChoiceScore` for each.
+        """
         ...
 
 
-@runtime_checkable
-class HoldsToSchemas(Protocol):
-    """Settings of an engine that masks what a request's schema does not allow by itself."""
+@dataclass(frozen=True)
+class EngineSpec(ABC):
+    """An engine's settings, as its file in conf/engine gives them, and what the engine can do.
 
-    def grammar_version(self) -> str:
-        """The version of the library that does so; part of the cache key of such requests."""
-        ...
-
-
-@runtime_checkable
-class AsksServer(Protocol):
-    """Settings of an engine that asks a server: several calls of its ``run`` may go on at once.
-
-    It makes failed requests again by itself.
+    The class attributes are the capabilities: it ``reads_weights`` of a checkpoint itself,
+    ``asks_server`` (several calls of its ``run`` may go on at once, and it repeats failed requests
+    by itself), ``supports_schema`` (it masks the tokens that a request's schema forbids),
+    ``supports_adapters`` (a request may name a LoRA adapter), ``supports_tool_choice`` (a request
+    may force or forbid a call), ``scores`` (it has `Scores.score`).
     """
 
-    @property
-    def concurrency(self) -> int:
-        """Requests that are on their way at once."""
-        ...
+    name: Name
+
+    reads_weights: ClassVar[bool] = False
+    asks_server: ClassVar[bool] = False
+    supports_schema: ClassVar[bool] = False
+    supports_adapters: ClassVar[bool] = False
+    supports_tool_choice: ClassVar[bool] = False
+    scores: ClassVar[bool] = False
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """Return what of the engine decides the text: kind, precision. Loads nothing."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """Return the version of what computes the text; it is part of the cache key."""
+
+    @abstractmethod
+    def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> Engine:
+        """Load the engine.
+
+        Imports heavy libraries here, so that ``--help`` and dry runs start without them.
+        """
+
+    def grammar_version(self) -> str:
+        """Return the version of the library that masks tokens; part of such requests' cache key."""
+        raise NotImplementedError(f"engine {self.name} masks no tokens")
 
     def served_name(self, model: ModelSpec) -> str:
-        """What the server calls a model."""
-        ...
+        """Return what identifies a model on an engine that reads no weights: its name."""
+        return model.name
+
+    @property
+    def lanes(self) -> int:
+        """Return how many calls of ``run`` may go on at once."""
+        return 1
 
 
-@runtime_checkable
-class Reports(Protocol):
-    """An engine that is told which model answers: how many answers came from which."""
+def reported_by(engine: Engine | None) -> Counter[str]:
+    """Return how many answers came from which model, where the engine is told (a server's is)."""
+    reported = getattr(engine, "reported", None)
+    return Counter(reported) if reported else Counter()
 
-    reported: Counter[str]
+
+def counters_of(engine: Engine | None) -> Counter[str]:
+    """Return what a loaded engine counted of its own work, e.g. prefilled tokens and steps."""
+    counted = getattr(engine, "counters", None)
+    return Counter(counted) if counted else Counter()

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from harness.completions import Completion, Request, failed
+from harness.engines.base import EngineSpec
 from harness.engines.decode import Pick, SeededSampling, decode, greedy
 from harness.engines.grammar import Grammars, Held, library_version
 from harness.errors import RunFailedError, UserError
+from harness.fingerprint import COSMETIC
 from harness.models import Checkpoint, ModelSpec
 from harness.rendering import Renderer
-from harness.texts import Name
 
 if TYPE_CHECKING:
     import torch
@@ -24,19 +25,19 @@ MAX_ROWS = 64
 
 
 @dataclass(frozen=True)
-class HfSpec:
+class HfSpec(EngineSpec):
     """``batch_tokens`` bounds rows x padded prompt length; ``device`` is cpu, cuda or auto.
 
     ``dtype`` auto is bfloat16 where the GPU or the CPU computes in it, else float32.
     """
 
-    name: Name
     kind: Literal["hf"]
     dtype: Literal["auto", "bfloat16", "float32"]
     batch_tokens: Annotated[int, Field(ge=1)]
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")]
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$"), COSMETIC]
 
     reads_weights: ClassVar[bool] = True
+    supports_schema: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
         """Kind and precision."""

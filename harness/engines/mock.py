@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 from harness.completions import Completion, Request, failed
+from harness.engines.base import EngineSpec
 from harness.errors import UserError
 from harness.models import Checkpoint, ModelSpec
-from harness.texts import Name
 
 GROUP = 256  # completions that are stored together
 
@@ -26,18 +26,18 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class MockSpec:
+class MockSpec(EngineSpec):
     """The first rule whose text a prompt contains answers it, else the default reply.
 
-    A schema changes nothing: the script says what is written.
+    A schema, an adapter or a tool choice changes nothing: the script says what is written.
     """
 
-    name: Name
     kind: Literal["mock"]
     reply: str
     rules: tuple[Rule, ...]
 
-    reads_weights: ClassVar[bool] = False
+    supports_adapters: ClassVar[bool] = True
+    supports_tool_choice: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
         """The script."""

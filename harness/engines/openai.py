@@ -28,10 +28,11 @@ from pydantic import Field
 
 from harness.completions import Completion, Request, failed
 from harness.engines import openai_wire as wire
+from harness.engines.base import EngineSpec
 from harness.engines.openai_wire import BusyError, RefusedError
 from harness.errors import UserError
+from harness.fingerprint import COSMETIC
 from harness.models import Checkpoint, ModelSpec
-from harness.texts import Name
 
 if TYPE_CHECKING:
     import httpx
@@ -51,30 +52,31 @@ Answered = tuple[int, Completion]
 
 
 @dataclass(frozen=True)
-class OpenAiSpec:
+class OpenAiSpec(EngineSpec):
     """Where the server is, what it is called, what it takes; conf/engine/openai.yaml explains all.
 
     ``base_url``, the key, and the last five (requests at once, seconds, tries, the first pause,
     bytes) decide no text. ``key_variable`` is the name of an environment variable, never a key.
     """
 
-    name: Name
     kind: Literal["openai"]
-    base_url: str
+    # Where the server is reached decides no text: ``server`` says which one it is.
+    base_url: Annotated[str, COSMETIC]
     server: str
     served: str | None
-    key_variable: str | None
+    key_variable: Annotated[str | None, COSMETIC]
     takes: tuple[wire.Takes, ...]
     schemas: wire.Schemas
     length_field: wire.LengthField
     extra: Mapping[str, Any]
-    concurrency: Annotated[int, Field(ge=1, le=1000)]
-    timeout_s: Annotated[float, Field(gt=0)]
-    retries: Annotated[int, Field(ge=0)]
-    pause_s: Annotated[float, Field(ge=0)]
-    max_bytes: Annotated[int, Field(ge=1)]
+    concurrency: Annotated[int, Field(ge=1, le=1000), COSMETIC]
+    timeout_s: Annotated[float, Field(gt=0), COSMETIC]
+    retries: Annotated[int, Field(ge=0), COSMETIC]
+    pause_s: Annotated[float, Field(ge=0), COSMETIC]
+    max_bytes: Annotated[int, Field(ge=1), COSMETIC]
 
-    reads_weights: ClassVar[bool] = False
+    asks_server: ClassVar[bool] = True
+    supports_tool_choice: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
         """Which server it is, and what it is sent; raises UserError for what cannot be sent."""
@@ -95,6 +97,11 @@ class OpenAiSpec:
     def served_name(self, model: ModelSpec) -> str:
         """What the server calls a model."""
         return self.served or model.hub or model.name
+
+    @property
+    def lanes(self) -> int:
+        """Return how many requests are on their way at once."""
+        return self.concurrency
 
     def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "OpenAiEngine":  # noqa: ARG002
         """Connects to nothing yet. Raises UserError for a key that is not there."""
@@ -206,7 +213,7 @@ class OpenAiEngine:
         body = json.dumps(sent, allow_nan=False).encode("ascii")
         async with self._slots:
             completion = await self._tried(request, body)
-        lost = completion.finish == "error" and not completion.outgrown
+        lost = completion.finish == "error" and not completion.context_exceeded
         self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0
         if self._lost_in_a_row > MOST_IN_A_ROW + self.spec.concurrency:
             raise UserError(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from harness.completions import Completion, Finish, Request, ToolCall
+from harness.completions import Completion, Finish, Named, Request, ToolCall, ToolChoice
 from harness.errors import UserError
 from harness.models import ModelSpec
 from harness.rendering import folded
@@ -84,12 +84,20 @@ def body_of(request: Request, model: ModelSpec, form: Form) -> dict[str, Any]:
         body["chat_template_kwargs"] = dict(model.template)
     if request.tools:
         body["tools"] = [json.loads(tool) for tool in request.tools]
+        if request.tool_choice != "auto":  # the default of every server
+            body["tool_choice"] = _tool_choice(request.tool_choice)
     if request.schema is not None:
         body["response_format"] = _response_format(request.schema, form.schemas)
     extra = dict(form.extra)
     if isinstance(more := extra.get("chat_template_kwargs"), Mapping):
         extra["chat_template_kwargs"] = {**body.get("chat_template_kwargs", {}), **more}
     return body | extra
+
+
+def _tool_choice(choice: ToolChoice) -> str | dict[str, Any]:
+    if isinstance(choice, Named):
+        return {"type": "function", "function": {"name": choice.tool}}
+    return choice
 
 
 def _response_format(schema: str, schemas: Schemas) -> dict[str, Any]:

@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from harness.completions import Completion, Request, failed, from_row
+from harness.engines.base import EngineSpec
 from harness.errors import UserError
 from harness.hashing import digest_of_file
 from harness.models import Checkpoint, ModelSpec
-from harness.texts import Name
 
 
 @dataclass(frozen=True)
-class ReplaySpec:
+class ReplaySpec(EngineSpec):
     """``recording`` is the generations.jsonl of an arm or of a memory."""
 
-    name: Name
     kind: Literal["replay"]
     recording: str
 
-    reads_weights: ClassVar[bool] = False
+    supports_adapters: ClassVar[bool] = True
+    supports_tool_choice: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
         """The recording's bytes, wherever the file lies."""

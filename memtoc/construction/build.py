@@ -9,15 +9,23 @@ from typing import Any
 from rich.console import Console
 
 from harness.errors import UserError
-from harness.outcomes import Outcome
+from harness.outcomes import Command, Outcome, Plan
 from harness.progress import bar
+from harness.terminal import console as terminal
+from harness.terminal import say
 from memtoc.construction import stages, tables
 from memtoc.construction.assembly import MANIFEST, QUESTIONS
 from memtoc.construction.checks import Report
 from memtoc.construction.collecting import Collected
 from memtoc.construction.reading import read_source
 from memtoc.construction.review import read_overlay
-from memtoc.construction.settings import STAGES, BuildSettings, FileFolds, FromWikidata
+from memtoc.construction.settings import (
+    STAGES,
+    BuildSettings,
+    FileFolds,
+    FromWikidata,
+    build_settings,
+)
 from memtoc.construction.wikidata import Wikidata
 from memtoc.questions import Benchmark
 
@@ -52,8 +60,7 @@ class Build:
 
     def say(self, stage: str, text: str) -> None:
         """A line of a stage."""
-        line = f"{stage:<9} {text}"
-        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(self.console, f"{stage:<9} {text}")
 
 
 def build(settings: BuildSettings, console: Console) -> Outcome:
@@ -219,3 +226,11 @@ RUN: Mapping[str, Callable[[Build], str]] = {
     "fold": _fold,
     "write": _write,
 }
+
+
+def plan_build(config: dict[str, Any]) -> Plan[BuildSettings]:
+    """Return the plan of a build; nothing stays in memory between two builds."""
+    return Plan(config, build_settings(config))
+
+
+BUILD = Command(BuildSettings, plan_build, lambda plan: build(plan.settings, terminal()))

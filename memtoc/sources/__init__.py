@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness.errors import UserError
+from harness.fingerprint import COSMETIC
 from harness.texts import Filled, Name
 from memtoc.questions import Benchmark, load_rows
 
@@ -14,6 +15,10 @@ NOT_BUILT = (
     "benchmark=toolhop has no wrong values yet: python build.py benchmark=toolhop, then"
     " benchmark=folder benchmark.path=built/toolhop"
 )
+
+
+# How many questions an arm takes that names no number; it reaches the run through its ``limit``.
+DefaultLimit = Annotated[int | None, COSMETIC]
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,8 @@ class StarterSpec:
 
     name: Name
     source: Literal["starter"]
-    limit: int | None
-    build: BuildDefaults
+    limit: DefaultLimit
+    build: Annotated[BuildDefaults, COSMETIC]
 
     def load(self) -> Benchmark:
         """All of them."""
@@ -63,13 +68,14 @@ class MemtocSpec:
 
     name: Name
     source: Literal["memtoc"]
-    path: Filled | None
-    toolhop: Filled | None
-    limit: int | None
+    path: Annotated[Filled | None, COSMETIC]
+    # Its tools are part of the benchmark's digest.
+    toolhop: Annotated[Filled | None, COSMETIC]
+    limit: DefaultLimit
     apply_repairs: bool
     drop_excluded: bool
-    build: BuildDefaults
-    publisher: Publisher
+    build: Annotated[BuildDefaults, COSMETIC]
+    publisher: Annotated[Publisher, COSMETIC]
 
     def load(self) -> Benchmark:
         """Raises UserError naming file, row and field of the first wrong row."""
@@ -85,10 +91,10 @@ class ToolhopSpec:
 
     name: Name
     source: Literal["toolhop"]
-    path: Filled | None
-    limit: int | None
-    build: BuildDefaults
-    publisher: Publisher
+    path: Annotated[Filled | None, COSMETIC]
+    limit: DefaultLimit
+    build: Annotated[BuildDefaults, COSMETIC]
+    publisher: Annotated[Publisher, COSMETIC]
 
     def load(self) -> Benchmark:
         """Raises UserError: an arm needs the benchmark that is built from them."""
@@ -101,10 +107,10 @@ class FolderSpec:
 
     name: Name
     source: Literal["folder"]
-    path: Filled
-    limit: int | None
+    path: Annotated[Filled, COSMETIC]
+    limit: DefaultLimit
     drop_excluded: bool
-    build: BuildDefaults
+    build: Annotated[BuildDefaults, COSMETIC]
 
     def load(self) -> Benchmark:
         """Raises UserError naming file, row and field of the first wrong row."""
@@ -123,9 +129,9 @@ class CsvSpec:
 
     name: Name
     source: Literal["csv"]
-    path: Filled
-    limit: int | None
-    build: BuildDefaults
+    path: Annotated[Filled, COSMETIC]
+    limit: DefaultLimit
+    build: Annotated[BuildDefaults, COSMETIC]
 
     def load(self) -> Benchmark:
         """Raises UserError naming file, row and column of the first wrong row."""
@@ -140,10 +146,10 @@ class ReleasedSpec:
 
     name: Name
     source: Literal["released"]
-    path: Filled
+    path: Annotated[Filled, COSMETIC]
     formulations: tuple[str, ...]
-    limit: int | None
-    build: BuildDefaults
+    limit: DefaultLimit
+    build: Annotated[BuildDefaults, COSMETIC]
 
     def load(self) -> Benchmark:
         """Raises UserError naming file, episode and field of the first wrong one."""

@@ -1,12 +1,20 @@
 import copy
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 import yaml
 from arms import ROOT, compose_config, options
 
-from harness.fingerprint import fingerprint, identity, is_cosmetic, leaves
+from harness import fingerprint as fingerprints
+from harness.fingerprint import cosmetic_keys, leaves
+from memtoc.settings import ArmSettings
+
+COSMETIC = cosmetic_keys(ArmSettings)
+fingerprint = partial(fingerprints.fingerprint, cosmetic=COSMETIC)
+identity = partial(fingerprints.identity, cosmetic=COSMETIC)
+is_cosmetic = partial(fingerprints.is_cosmetic, cosmetic=COSMETIC)
 
 DIGESTS = {"weights": "w", "benchmark": "b", "engine": "e"}
 DEFAULTS = yaml.safe_load((ROOT / "conf" / "evaluate.yaml").read_text(encoding="utf-8"))["defaults"]
@@ -24,7 +32,7 @@ COSMETIC_LEAVES = {
     "model.path", "model.requirement", "model.terms", "engine.device", "engine.base_url",
     "engine.key_variable", "engine.concurrency", "engine.timeout_s", "engine.retries",
     "engine.pause_s", "engine.max_bytes", "benchmark.limit",
-    "benchmark.path", "benchmark.toolhop", "benchmark.build.strict",
+    "benchmark.path", "benchmark.toolhop", "mitigation.adapter", "benchmark.build.strict",
     "benchmark.build.redraw_temporal", "benchmark.publisher.url", "benchmark.publisher.sha256",
     "dry_run", "report.matcher",
     "report.min_support", "report.max_error_rate", "paths.runs", "paths.memories", "paths.cache",
@@ -85,9 +93,9 @@ def elements(config: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     ids=[f"{g}={n}" if g else "default" for g, n, _ in CONFIGS],
 )
 def test_every_leaf_changes_the_fingerprint_or_is_declared_cosmetic(group, name, config):
-    before = fingerprint(config, DIGESTS)
+    before = fingerprint(config, digests=DIGESTS)
     for key, _, other in elements(config):
-        changed = fingerprint(with_leaf(config, key, other), DIGESTS) != before
+        changed = fingerprint(with_leaf(config, key, other), digests=DIGESTS) != before
         assert changed != declared(key), key
 
 
@@ -103,7 +111,9 @@ def test_every_group_of_the_defaults_is_tried():
 
 def test_a_key_that_nobody_thought_of_is_identity():
     config = compose_config()
-    assert fingerprint({**config, "novelty": 1}, DIGESTS) != fingerprint(config, DIGESTS)
+    assert fingerprint({**config, "novelty": 1}, digests=DIGESTS) != fingerprint(
+        config, digests=DIGESTS
+    )
     assert not is_cosmetic("pathsandmore")
     assert not is_cosmetic("model")
 
@@ -111,22 +121,22 @@ def test_a_key_that_nobody_thought_of_is_identity():
 @pytest.mark.parametrize("name", DIGESTS)
 def test_each_digest_is_part_of_the_fingerprint(name):
     config = compose_config()
-    other = fingerprint(config, {**DIGESTS, name: "other"})
-    assert other != fingerprint(config, DIGESTS)
-    assert fingerprint(config, {**DIGESTS, name: None}) != other
+    other = fingerprint(config, digests={**DIGESTS, name: "other"})
+    assert other != fingerprint(config, digests=DIGESTS)
+    assert fingerprint(config, digests={**DIGESTS, name: None}) != other
 
 
 def test_the_order_of_keys_is_not_part_of_it():
     config = compose_config()
     turned = dict(reversed(list(config.items())))
-    assert fingerprint(turned, DIGESTS) == fingerprint(config, DIGESTS)
+    assert fingerprint(turned, digests=DIGESTS) == fingerprint(config, digests=DIGESTS)
 
 
 def test_values_of_different_type_are_different():
-    assert fingerprint({"limit": 1}, {}) != fingerprint({"limit": "1"}, {})
-    assert fingerprint({"limit": None}, {}) != fingerprint({"limit": {}}, {})
+    assert fingerprint({"limit": 1}, digests={}) != fingerprint({"limit": "1"}, digests={})
+    assert fingerprint({"limit": None}, digests={}) != fingerprint({"limit": {}}, digests={})
 
 
 def test_an_emptied_mapping_still_shows():
     assert "model.template" in identity({"model": {"template": {}}})
-    assert fingerprint({"template": {}}, {}) != fingerprint({}, {})
+    assert fingerprint({"template": {}}, digests={}) != fingerprint({}, digests={})

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from doubles import Capabilities
 
 from harness.cache import GenerationCache
 from harness.completions import Completion, Decoding, Message, Request, failed
 from harness.engines.mock import MockSpec, Rule
 from harness.errors import RunFailedError, UserError
 from harness.folders import RunFolder
-from harness.generation import Backend, PassCounts, generate, release, resident
+from harness.generation import Backend, PassCounts, generate, loaded, release
 from harness.models import ModelSpec
 from harness.passes import Row, check_errors, read_pass, run_pass
 from harness.progress import PassProgress
@@ -28,7 +29,7 @@ def rows(*texts: str) -> list[Row]:
 
 
 @dataclass
-class Stumbling:
+class Stumbling(Capabilities):
     """An engine of groups of two that dies after so many of them; it notes what it is asked."""
 
     groups: int
@@ -36,7 +37,6 @@ class Stumbling:
     plans: list[int] = field(default_factory=list)
 
     name: ClassVar[str] = "stumbling"
-    reads_weights: ClassVar[bool] = False
 
     def identity(self) -> dict[str, Any]:
         return {"kind": self.name}
@@ -273,9 +273,8 @@ def test_a_sweep_keeps_one_model_in_memory():
     closed: list[str] = []
 
     @dataclass(frozen=True)
-    class Opening:
+    class Opening(Capabilities):
         name: str
-        reads_weights: ClassVar[bool] = False
 
         def open(self, model: ModelSpec, checkpoint: None) -> "Opening":
             return self
@@ -283,12 +282,12 @@ def test_a_sweep_keeps_one_model_in_memory():
         def close(self) -> None:
             closed.append(self.name)
 
-    first = resident(Opening("one"), MODEL, None)
+    first = loaded(Opening("one"), MODEL, None)
     first.engine()
-    assert resident(Opening("one"), MODEL, None) is first
+    assert loaded(Opening("one"), MODEL, None) is first
     first.engine()
     assert (first.loads, closed) == (1, [])
-    resident(Opening("two"), MODEL, None).engine()
+    loaded(Opening("two"), MODEL, None).engine()
     assert closed == ["one"]
     release()
     assert closed == ["one", "two"]

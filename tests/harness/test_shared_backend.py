@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doubles import Capabilities
 
 from harness.completions import Completion, Decoding, Message, Request
 from harness.generation import Backend
@@ -20,11 +21,10 @@ def ask(text: str) -> Request:
     return Request((Message("user", text),), Decoding("greedy", 0.0, 8))
 
 
-class Echo:
+class Echo(Capabilities):
     """An engine that answers with the prompt, and keeps how it was used."""
 
     name = "echo"
-    reads_weights = False
 
     def __init__(self, silent: bool = False) -> None:
         self.batches: list[list[str]] = []

@@ -13,7 +13,7 @@ from entries import Entry
 
 from harness.engines.mock import MockEngine
 from harness.errors import UserError
-from harness.tracking import Findings, NoTracker, TrackedRun, WandbTracker, tracked
+from harness.tracking import NoTracker, TrackedRun, TrackerLog, WandbTracker, tracked
 
 OFFLINE = WandbTracker("wandb", "wandb", "offline", "trials", None, None, ())
 BLOCK, HEADER = 32768, 7
@@ -184,7 +184,7 @@ def test_leftovers_of_other_libraries_do_not_reach_the_run_and_come_back(
         monkeypatch.setenv(name, value)
     with tracked(OFFLINE, described(tmp_path)) as log:
         assert "WANDB_RUN_ID" not in os.environ
-        log(Findings({"rate": 0.5}, [], []))
+        log(TrackerLog({"rate": 0.5}, [], []))
     assert {name: os.environ[name] for name in left} == left
     (shown,) = offline_runs(tmp_path)
     assert (shown.run.project, shown.run.run_id, shown.run.run_group) == ("trials", "arm-1", "")
@@ -196,7 +196,7 @@ def test_everything_of_the_tracker_lies_under_the_runs_folder(tmp_path: Path):
     file = tmp_path / "file.json"
     file.write_text("{}", encoding="utf-8")
     with tracked(OFFLINE, described(root)) as log:
-        log(Findings({}, [{"id": "q1"}], [file]))
+        log(TrackerLog({}, [{"id": "q1"}], [file]))
     assert {path.name for path in tmp_path.iterdir()} <= {"runs", "file.json", "home"}
     assert not [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
 
@@ -209,7 +209,7 @@ def test_online_without_a_key_is_a_mistake_and_asks_for_nothing(entry: Entry):
 
 def test_without_a_tracker_findings_go_nowhere(tmp_path: Path):
     with tracked(NoTracker("none", "none"), described(tmp_path)) as log:
-        log(Findings({"rate": 1.0}, [], []))
+        log(TrackerLog({"rate": 1.0}, [], []))
     assert not list(tmp_path.iterdir())
 
 

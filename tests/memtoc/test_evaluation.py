@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import scripted
 from arms import (
+    ArmResult,
     compose_config,
     mock_config,
     rate,
@@ -18,7 +19,6 @@ from arms import (
 
 from harness.errors import RunFailedError, UserError
 from harness.generation import release
-from memtoc.evaluation import ArmResult
 from memtoc.scoring import MATCHERS
 
 
@@ -131,11 +131,12 @@ def test_the_manifest_says_what_a_result_stands_on(result: ArmResult):
         "skipped": {"tool_wrong_far": 1},
     }
     assert manifest["counts"]["prompt_tokens"] > manifest["counts"]["completion_tokens"] > 0
-    assert set(manifest["digests"]) == {"weights", "benchmark", "engine"}
-    assert manifest["questions"] == 8
-    facts = "fingerprint started finished seed scorer python packages git_commit hardware memory"
-    assert {*facts.split(), "model_revision", "engine"} <= set(manifest)
-    assert Path(manifest["memory"]["folder"], "DONE").exists()
+    assert set(manifest["digests"]) == {"weights", "adapter", "benchmark", "engine"}
+    assert manifest["about"]["questions"] == 8
+    facts = "fingerprint started finished seed python packages git_commit hardware models engines"
+    assert set(facts.split()) <= set(manifest)
+    assert {"scorer", "memory"} <= set(manifest["about"])
+    assert Path(manifest["about"]["memory"]["folder"], "DONE").exists()
 
 
 def test_rates_by_group_add_up(result: ArmResult):
@@ -169,7 +170,7 @@ def test_a_recording_replays_to_the_same_episodes_and_rates(
     home: Path, result: ArmResult, tmp_path
 ):
     recording = tmp_path / "all.jsonl"
-    memory = Path(result.manifest["memory"]["folder"])
+    memory = Path(result.manifest["about"]["memory"]["folder"])
     recording.write_text(
         (memory / "generations.jsonl").read_text()
         + (result.folder / "generations.jsonl").read_text()
@@ -190,7 +191,7 @@ def test_a_recording_replays_to_the_same_episodes_and_rates(
 
 def test_what_was_never_recorded_fails_and_is_not_scored(home: Path, result: ArmResult, tmp_path):
     recording = tmp_path / "memory-only.jsonl"
-    memory = Path(result.manifest["memory"]["folder"])
+    memory = Path(result.manifest["about"]["memory"]["folder"])
     shutil.copy(memory / "generations.jsonl", recording)
     with pytest.raises(RunFailedError, match=r"40 of 47 rows failed \(first: not in the recording"):
         run(
@@ -255,11 +256,13 @@ def test_too_many_errors_in_the_memory_fail_the_arm(tmp_path: Path, towns: Path)
 def test_the_memory_is_shared_by_the_arms_that_may_share_it(tmp_path: Path, towns: Path):
     first = run(mock_config(tmp_path, towns))
     second = run(mock_config(tmp_path, towns, "mitigation=warn", "conditions=[tool_wrong,no_tool]"))
-    assert first.manifest["memory"] == second.manifest["memory"]
+    assert first.manifest["about"]["memory"] == second.manifest["about"]["memory"]
     assert len(list((tmp_path / "memories").iterdir())) == 1
     assert second.manifest["counts"]["cached"] == 3, "no_tool reads the memory again"
     other = run(mock_config(tmp_path, towns, "formulation=paraA"))
-    assert other.manifest["memory"]["folder"] != first.manifest["memory"]["folder"]
+    assert (
+        other.manifest["about"]["memory"]["folder"] != first.manifest["about"]["memory"]["folder"]
+    )
 
 
 def test_without_the_arms_folder_the_cache_alone_gives_it_back(tmp_path: Path, towns: Path):
@@ -294,7 +297,7 @@ def test_a_finished_folder_that_has_lost_a_file_says_so(tmp_path: Path, towns: P
 
 def test_a_finished_memory_that_has_lost_rows_says_so(tmp_path: Path, towns: Path):
     first = run(mock_config(tmp_path, towns))
-    memory = Path(first.manifest["memory"]["folder"])
+    memory = Path(first.manifest["about"]["memory"]["folder"])
     (memory / "generations.jsonl").write_text("")
     with pytest.raises(UserError, match="has lost 3 of 3 rows"):
         run(mock_config(tmp_path, towns, "mitigation=warn"))
@@ -308,7 +311,7 @@ def test_a_reply_of_any_text_is_kept_to_the_letter(tmp_path: Path, towns: Path):
         first = run({**config, "engine": {**config["engine"], "reply": text}})
         rows = read_jsonl(first.folder / "generations.jsonl")
         assert [item["text"] for item in rows] == [text] * 3
-        memory = Path(first.manifest["memory"]["folder"])
+        memory = Path(first.manifest["about"]["memory"]["folder"])
         assert len(read_jsonl(memory / "memories.jsonl")) == 3
 
 

@@ -66,7 +66,7 @@ def test_the_merged_arm_is_the_arm_that_one_run_would_have_left(
     (whole,) = [path.parent for path in Path("whole").glob("*-tool-*/DONE")]
     assert (merged.name, texts(merged)) == (whole.name, texts(whole))
     manifest = json.loads((merged / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["merged_from"] == [shard(number).name for number in (1, 2, 3)]
+    assert manifest["about"]["merged_from"] == [shard(number).name for number in (1, 2, 3)]
 
 
 def test_after_a_merge_the_whole_arm_is_done(sharded: Entry):

@@ -1,4 +1,5 @@
 import random
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from scipy.stats import binomtest
 
 from harness.stats import bootstrap_ratios, clopper_pearson, cluster_sums, percentile_interval
 from memtoc.metrics import measure
+from memtoc.scored import Score, ScoredRow
 from memtoc.scoring import MATCHERS
 
 
@@ -90,23 +92,24 @@ def test_the_exact_interval_of_nothing_is_no_number():
     assert np.isnan([low[0], high[0]]).all()
 
 
-def scored(name: str, condition: str, cell: str | None, **flags: Any) -> dict[str, Any]:
+def scored(name: str, condition: str, cell: str | None, **flags: Any) -> ScoredRow:
     score = {
         "cell": cell, "memory_correct": None, "followed_tool": False, "kept_memory": False,
         "final_correct": False, "abstain": False, "outcome": "other",
     }  # fmt: skip
     status = flags.pop("status", "ok")
     acknowledged = flags.pop("acknowledged", False)
-    return {
-        "id": name, "condition": condition, "kind": "place", "family": "free_form", "fold": "A",
-        "status": status, "acknowledged": acknowledged,
-        "scores": {matcher: {**score, **flags} for matcher in MATCHERS},
-    }  # fmt: skip
+    return ScoredRow(
+        id=name, condition=condition, kind="place", family="free_form", fold="A", chain=name,
+        question="", gold="", tool_value=None, span=None, span_rule=None, memory_span=None,
+        memory_status="ok", acknowledged_rule=None, status=status, acknowledged=acknowledged,
+        scores={matcher: Score(**{**score, **flags}) for matcher in MATCHERS},
+    )  # fmt: skip
 
 
-def rates(rows: list[dict[str, Any]], seed: int = 0) -> dict[tuple[str, str], dict[str, Any]]:
-    found = measure(rows, seed)["matchers"]["boundary"]["rates"]
-    return {(item["metric"], item["definition"]): item for item in found}
+def rates(rows: list[ScoredRow], seed: int = 0) -> dict[tuple[str, str], dict[str, Any]]:
+    found = measure(rows, seed).matchers["boundary"].rates
+    return {(item.metric, item.definition): asdict(item) for item in found}
 
 
 def test_an_interval_of_a_rate_is_the_bootstrap_over_questions():
@@ -114,7 +117,7 @@ def test_an_interval_of_a_rate_is_the_bootstrap_over_questions():
     rows = [
         scored(f"q{at}", "tool_wrong", "arb", final_correct=draw.random() < 0.6) for at in range(50)
     ]
-    correct = [float(row["scores"]["boundary"]["final_correct"]) for row in rows]
+    correct = [float(row.scores["boundary"].final_correct) for row in rows]
     expected = loop_bootstrap(correct, [1.0] * 50, seed=9, resamples=10_000)
     found = rates(rows, seed=9)["retention", "ours"]
     low, high = np.percentile(expected, [2.5, 97.5])
@@ -180,5 +183,5 @@ def test_unscored_rows_are_counted_by_what_befell_them():
 
 def test_an_arm_without_rows_has_empty_rates():
     found = measure([], 0)
-    assert found["rows"] == 0
-    assert all(item["value"] is None for item in found["matchers"]["boundary"]["rates"])
+    assert found.rows == 0
+    assert all(item.value is None for item in found.matchers["boundary"].rates)

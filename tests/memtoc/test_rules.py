@@ -40,9 +40,9 @@ def test_an_arm_that_cannot_be_is_refused(overrides: tuple[str, ...], words: str
 
 def test_arms_keep_a_model_together_when_model_and_engine_agree():
     first = plan(compose_config("formulation=ref"))
-    assert first.resident == plan(compose_config("formulation=paraB", "limit=3")).resident
-    assert first.resident != plan(compose_config("model=qwen")).resident
-    assert first.resident != plan(compose_config("engine=mock")).resident
+    assert first.loaded == plan(compose_config("formulation=paraB", "limit=3")).loaded
+    assert first.loaded != plan(compose_config("model=qwen")).loaded
+    assert first.loaded != plan(compose_config("engine=mock")).loaded
 
 
 def test_a_payload_that_nothing_shows_does_not_make_another_arm():

@@ -108,7 +108,7 @@ def test_what_a_frame_cannot_show_is_left_out_with_a_note():
 )
 def test_two_spellings_of_one_arm_are_one(tmp_path: Path, towns: Path, first, second):
     one, two = (arm_of(mock_config(tmp_path, towns, *given)) for given in (first, second))
-    assert one.fingerprint == two.fingerprint
+    assert one.run.fingerprint == two.run.fingerprint
     assert one.config == two.config
 
 
@@ -124,8 +124,8 @@ def test_two_spellings_of_one_arm_are_one(tmp_path: Path, towns: Path, first, se
 )
 def test_arms_of_one_model_and_formulation_share_their_memory(tmp_path, towns, override):
     one, two = arm_of(mock_config(tmp_path, towns)), arm_of(mock_config(tmp_path, towns, override))
-    assert one.memory_fingerprint == two.memory_fingerprint
-    assert one.fingerprint != two.fingerprint
+    assert one.memory_run.fingerprint == two.memory_run.fingerprint
+    assert one.run.fingerprint != two.run.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -135,25 +135,25 @@ def test_arms_of_one_model_and_formulation_share_their_memory(tmp_path, towns, o
 )  # fmt: skip
 def test_whatever_a_memory_depends_on_gives_another_memory(tmp_path, towns, override):
     one, two = arm_of(mock_config(tmp_path, towns)), arm_of(mock_config(tmp_path, towns, override))
-    assert one.memory_fingerprint != two.memory_fingerprint
-    assert one.fingerprint != two.fingerprint
+    assert one.memory_run.fingerprint != two.memory_run.fingerprint
+    assert one.run.fingerprint != two.run.fingerprint
 
 
 def test_another_benchmark_under_the_same_name_is_another_arm_and_memory(tmp_path, towns):
     one = arm_of(mock_config(tmp_path, towns))
     write_rows(towns, [row("q1", "Ravenna", "Rimini")])
     two = arm_of(mock_config(tmp_path, towns))
-    assert one.fingerprint != two.fingerprint
-    assert one.memory_fingerprint != two.memory_fingerprint
+    assert one.run.fingerprint != two.run.fingerprint
+    assert one.memory_run.fingerprint != two.memory_run.fingerprint
 
 
 def test_where_a_benchmark_lies_does_not_matter(tmp_path, towns):
     one = arm_of(mock_config(tmp_path, towns))
     moved = tmp_path / "elsewhere.jsonl"
     moved.write_bytes(towns.read_bytes())
-    assert arm_of(mock_config(tmp_path, moved)).fingerprint == one.fingerprint
+    assert arm_of(mock_config(tmp_path, moved)).run.fingerprint == one.run.fingerprint
     folder = arm_of(mock_config(tmp_path, towns.parent))
-    assert folder.fingerprint == one.fingerprint
+    assert folder.run.fingerprint == one.run.fingerprint
 
 
 def test_a_larger_limit_keeps_the_questions_of_a_smaller_one(tmp_path: Path):

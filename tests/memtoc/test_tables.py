@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 import scripted
-from arms import mock_config, row, run, write_rows
+from arms import ArmResult, mock_config, row, run, write_rows
 from rich.console import Console
 
-from memtoc.evaluation import ArmResult
+from memtoc.arms import FinishedArm
 from memtoc.settings import Report
 from memtoc.tables import show
 
@@ -22,7 +22,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> ArmResult:
 def shown(result: ArmResult, **report: Any) -> str:
     text = io.StringIO()
     settings = Report(**{"matcher": "boundary", "min_support": 30, "max_error_rate": 1} | report)
-    show(result, settings, Console(file=text, width=200))
+    show(FinishedArm.load(result.folder), settings, Console(file=text, width=200))
     return text.getvalue()
 
 

@@ -208,7 +208,7 @@ def test_what_the_server_refuses_is_asked_once(fault, words):
         found = one(server)
     assert found.status == "error"
     assert words in str(found.error)
-    assert not found.outgrown
+    assert not found.context_exceeded
     assert len(server.asked) == 1
 
 
@@ -526,7 +526,7 @@ def test_calls_and_answers_go_out_as_turns_that_know_each_other():
 def test_a_prompt_beyond_the_context_is_told_from_other_errors(fault):
     with chat_serving(always(fault)) as server:
         found = one(server)
-    assert found.outgrown
+    assert found.context_exceeded
     assert found.status == "error"
     assert len(server.asked) == 1
 
@@ -536,7 +536,7 @@ def test_an_error_that_quotes_the_prompt_does_not_pass_for_a_long_prompt(status)
     quoted = "prompt exceeds the context, maximum context length, context_length_exceeded"
     padded = f"invalid input: {'x' * 200} {quoted}"
     with chat_serving(always(error(status, padded if status < 500 else quoted))) as server:
-        assert not one(server, retries=0).outgrown
+        assert not one(server, retries=0).context_exceeded
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,133 @@
+"""What a finished run says of itself, the same list of facts for every kind of run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.files import json_rows
+from harness.hashing import digest_of_file
+from harness.rows import REMEDY, plain_object, read_shape
+
+# Written into every manifest; a reader of another format refuses the folder. Format 1 (July to
+# December 2026) had no `format`, no files' digests and another list of facts for each kind.
+FORMAT = 2
+# What a kind of run always counts.
+COUNTED = (
+    "rows", "generated", "cached", "failed", "prompt_tokens", "completion_tokens", "engine_loads",
+)  # fmt: skip
+NAME, GENERATIONS = "manifest.json", "generations.jsonl"
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """A file as the run left it: its digest, and its number of rows if it is JSONL."""
+
+    sha256: str
+    rows: int | None
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """A model that took part: its name, the digest of its weights, the revision they came from.
+
+    ``adapters`` are the digests of the LoRA adapters that requests named.
+    """
+
+    name: str
+    weights: str
+    revision: str | None
+    adapters: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A run's facts. ``models`` and ``engines`` are by role; ``about`` is what one kind adds.
+
+    ``digests`` are of what the config names: they and the settings are the fingerprint. ``counts``
+    holds every name of `COUNTED`, and what else the kind counts.
+    """
+
+    format: int
+    kind: str
+    fingerprint: str
+    started: str
+    finished: str
+    pid: int
+    seed: int
+    digests: Mapping[str, str | None]
+    models: Mapping[str, ModelFacts]
+    engines: Mapping[str, Mapping[str, Any]]
+    counts: Mapping[str, Any]
+    files: Mapping[str, FileFacts]
+    python: str
+    packages: Mapping[str, str]
+    git_commit: str | None
+    hardware: Mapping[str, Any]
+    about: Mapping[str, Any]
+
+
+def file_facts(folder: Path) -> dict[str, FileFacts]:
+    """Return the facts of every file that a run has written, by name."""
+    written = sorted(path for path in folder.iterdir() if path.suffix in (".jsonl", ".json"))
+    return {
+        path.name: FileFacts(digest_of_file(path), _rows(path))
+        for path in written
+        if path.name not in (NAME, "tracked.json")
+    }
+
+
+def _rows(path: Path) -> int | None:
+    if path.suffix != ".jsonl":
+        return None
+    return sum(1 for _ in json_rows(path.read_text(encoding="utf-8", errors="replace")))
+
+
+def read_manifest(folder: Path, kind: str, noun: str) -> Manifest:
+    """Return the manifest of a finished run of a kind; ``noun`` is what a message calls it.
+
+    Raises UserError, in one line with what to do, for a folder that holds no finished run, one of
+    another kind or of another version.
+    """
+    if not (folder / "DONE").is_file():
+        raise UserError(f"{folder} is not a finished {noun} (no DONE in it): give another folder")
+    _check_format(folder / NAME)
+    manifest = read_shape(folder / NAME, Manifest)
+    if manifest.kind != kind:
+        raise UserError(f"{folder} is no {noun} but a run of kind {manifest.kind}: give another")
+    return manifest
+
+
+def check_files(folder: Path, manifest: Manifest) -> None:
+    """Raise UserError for the first file that is gone, has other rows, or is changed.
+
+    Of generations.jsonl only the rows are counted: a person may mend a text and score the arm again.
+    """
+    for name, facts in manifest.files.items():
+        path = folder / name
+        if not path.is_file():
+            raise UserError(f"{path} is gone, which the run left: {REMEDY}")
+        rows = _rows(path)
+        if rows != facts.rows:
+            raise UserError(f"{path} has {rows} rows, {facts.rows} when it was written: {REMEDY}")
+        if name != GENERATIONS and digest_of_file(path) != facts.sha256:
+            raise UserError(f"{path} is not as the run left it: {REMEDY}")
+
+
+def _check_format(path: Path) -> None:
+    """Name the version that wrote a manifest, before its shape is looked at."""
+    try:
+        content = plain_object(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        content = None
+    if content is None or not content:
+        raise UserError(f"{path} is not a manifest: {REMEDY}")
+    written = content.get("format", 1)
+    if written != FORMAT:
+        commit = content.get("git_commit") or "unknown"
+        raise UserError(
+            f"{path.parent} was written by another version (format {written}, commit {commit};"
+            f" this one reads format {FORMAT}): read it with that commit, or move the folder away"
+            " and run the same command again"
+        )

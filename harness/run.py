@@ -1,0 +1,172 @@
+"""From a config to a finished folder: the one way for every kind of run.
+
+A kind of run is a settings class, a ``work`` function and a ``load`` function. `execute` opens and
+locks the folder, reads it where it is finished, else does the work, and writes FAILED with the
+reason or the manifest and DONE; the tracker stands around it.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from harness.environment import environment
+from harness.errors import RunFailedError, UserError
+from harness.fingerprint import fingerprint
+from harness.folders import RunFolder, open_folder
+from harness.generation import Backend
+from harness.manifest import COUNTED, FORMAT, ModelFacts, file_facts
+from harness.outcomes import Outcome, Status
+from harness.tracking import NoTracker, TrackedRun, TrackerLog, WandbTracker, tracked
+
+Result = TypeVar("Result")
+
+UNTRACKED = NoTracker("none", "none")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is known of a run before it starts, whatever its kind.
+
+    ``slug`` names it for people, ``root`` is the folder of its folder. ``config`` is canonical;
+    its ``cosmetic`` keys are no part of the identity, the ``digests`` of what it names are.
+    ``backends`` are the models that take part, by role; ``adapters`` the digests of those that
+    requests name, by role. ``sweep`` names the sweep that the run belongs to, if any.
+    """
+
+    kind: str
+    slug: str
+    root: Path
+    config: Mapping[str, Any]
+    cosmetic: Collection[str]
+    digests: Mapping[str, str | None]
+    seed: int
+    backends: Mapping[str, Backend] = field(default_factory=dict)
+    adapters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tracker: NoTracker | WandbTracker = UNTRACKED
+    sweep: str = ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return the identity of the run."""
+        return fingerprint(self.config, self.cosmetic, self.digests)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the run's folder."""
+        return f"{self.slug}-{self.fingerprint[:8]}"
+
+    @property
+    def folder(self) -> Path:
+        """Return where the run's folder is, or will be."""
+        return self.root / self.name
+
+    @property
+    def loads(self) -> int:
+        """Return how many models its backends have loaded so far."""
+        return sum({id(backend): backend.loads for backend in self.backends.values()}.values())
+
+
+@dataclass(frozen=True)
+class Produced:
+    """What a work function leaves beside its files: counts (all of `COUNTED` but the loads), facts.
+
+    ``about`` are the manifest's facts that only this kind of run has.
+    """
+
+    counts: Mapping[str, Any]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Executed(Generic[Result]):
+    """A finished run: what its loader made of its folder, and what this call cost.
+
+    ``fresh`` is False where the folder was finished before.
+    """
+
+    run: Run
+    result: Result
+    fresh: bool
+    loads: int
+
+    def outcome(self, figures: Mapping[str, str], show: Callable[[], None] | None) -> Outcome:
+        """Return what a sweep's table says of the run; ``show`` prints its details."""
+        status: Status = "done" if self.fresh else "already done"
+        folder = str(self.run.folder)
+        return Outcome(status, 0, self.run.name, folder, figures, self.loads, show=show)
+
+
+def execute(
+    run: Run,
+    work: Callable[[RunFolder], Produced],
+    load: Callable[[Path], Result],
+    show: Callable[[Result], TrackerLog],
+) -> Executed[Result]:
+    """Run it, continue it, or read it where it is finished; every kind of run goes through here.
+
+    ``work`` writes the files, ``load`` reads them back and checks them, ``show`` says what a
+    tracker gets. Raises UserError for what a user can mend, RunFailedError where too much failed;
+    the folder then holds the reason in FAILED and is continued by the next run.
+    """
+    before = run.loads
+    described = TrackedRun(
+        run.fingerprint[:16],
+        run.name,
+        run.kind,
+        {**run.config, "digests": dict(run.digests)},
+        run.folder,
+        run.root,
+        run.sweep,
+    )
+    with tracked(run.tracker, described) as log:
+        with open_folder(run.root, run.slug, run.fingerprint, run.config, run.cosmetic) as folder:
+            fresh = not folder.done
+            if fresh:
+                _complete(run, folder, work)
+        result = load(folder.path)
+        if not isinstance(run.tracker, NoTracker):
+            log(show(result))
+    return Executed(run, result, fresh, run.loads - before)
+
+
+def _complete(run: Run, folder: RunFolder, work: Callable[[RunFolder], Produced]) -> None:
+    before = run.loads
+    try:
+        produced = work(folder)
+    except Exception as error:
+        with suppress(UserError):  # a full disk takes no reason either
+            folder.fail(_reason(error))
+        raise
+    counts = {**produced.counts, "engine_loads": run.loads - before}
+    assert set(COUNTED) <= set(counts), f"{run.kind} does not count all of {COUNTED}"
+    files = {name: asdict(facts) for name, facts in file_facts(folder.path).items()}
+    about = dict(produced.about)
+    folder.finish({**_facts(run), "counts": counts, "files": files, "about": about})
+
+
+def _reason(error: Exception) -> str:
+    known = isinstance(error, UserError | RunFailedError)
+    return str(error) if known else f"{type(error).__name__}: {error}"
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    """Return the manifest's facts that need no work function to be known."""
+    return {
+        "format": FORMAT,
+        "kind": run.kind,
+        "seed": run.seed,
+        "digests": dict(run.digests),
+        "models": {role: asdict(_model(run, role)) for role in run.backends},
+        "engines": {role: backend.facts() for role, backend in run.backends.items()},
+        **environment(),
+    }
+
+
+def _model(run: Run, role: str) -> ModelFacts:
+    backend = run.backends[role]
+    revision = backend.checkpoint.revision if backend.checkpoint else None
+    adapters = run.adapters.get(role, ())
+    return ModelFacts(backend.model.name, backend.weights, revision, adapters)
