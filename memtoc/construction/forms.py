@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from harness.errors import UserError
 from harness.seeds import generator
-from memtoc.construction.drafts import Draft, WrongValues, natural_key
+from memtoc.benchmark.drafts import Draft, WrongValues, natural_key
+from memtoc.benchmark.sheets import Row
 from memtoc.construction.packets import Field, Filled, Form
-from memtoc.construction.sheets import Row
 from memtoc.questions import REVIEWS, Question, same_value
 
 EXCLUSIONS = ("not_self_contained", "leaks_its_answer", "gold_wrong", "type", "implausible")

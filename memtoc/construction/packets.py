@@ -11,8 +11,8 @@ from pathlib import Path
 
 from harness.errors import UserError, one_of
 from harness.seeds import generator
-from memtoc.construction.drafts import natural_key
-from memtoc.construction.sheets import Row, read_sheet, write_csv, write_xlsx
+from memtoc.benchmark.drafts import natural_key
+from memtoc.benchmark.sheets import Row, read_sheet, write_csv, write_xlsx
 from memtoc.questions import same_value
 
 ANNOTATORS = ("1", "2")

@@ -14,8 +14,8 @@ from typing import Any
 from harness.errors import UserError, one_of
 from harness.files import write_json, write_jsonl
 from harness.hashing import digest_of_file
-from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues, natural_key
-from memtoc.construction.sheets import Row, read_csv, write_csv
+from memtoc.benchmark.drafts import Draft, SourceQuestion, WrongValues, natural_key
+from memtoc.benchmark.sheets import Row, read_csv, write_csv
 from memtoc.questions import FAMILIES, KINDS, ToolCall, read_jsonl
 
 SOURCE, SCREENED, DISTRACTORS = "source.jsonl", "screened.csv", "distractors.jsonl"

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
-from memtoc.construction.drafts import normalised
-from memtoc.construction.review import Verdict
+from memtoc.benchmark.drafts import Verdict, normalised
 from memtoc.questions import (
     FAMILIES,
     KINDS,

@@ -22,9 +22,9 @@ from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of_file
-from memtoc.construction.drafts import natural_key
-from memtoc.construction.folds import Member, assign_folds, origin_of
-from memtoc.construction.kinds import kind_of
+from memtoc.benchmark.drafts import natural_key
+from memtoc.benchmark.folds import Member, assign_folds, origin_of
+from memtoc.benchmark.kinds import kind_of
 from memtoc.questions import (
     FAMILIES,
     FOLDS,

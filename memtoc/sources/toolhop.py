@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from memtoc.construction.drafts import SourceQuestion, normalised
-from memtoc.construction.families import asked_by
+from memtoc.benchmark.drafts import SourceQuestion, normalised
+from memtoc.benchmark.families import asked_by
 from memtoc.questions import ToolCall, one_line, unique_keys
 from memtoc.sources.schemas import check_call
 

@@ -2,9 +2,9 @@ import csv
 
 import pytest
 
+from memtoc.benchmark.drafts import SourceQuestion
 from memtoc.construction import stages
 from memtoc.construction.audits import AuditSettings, audit_stage, target_stage
-from memtoc.construction.drafts import SourceQuestion
 from memtoc.construction.stages import DistractSettings
 
 

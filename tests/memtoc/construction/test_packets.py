@@ -7,7 +7,7 @@ from openpyxl import load_workbook
 from sklearn.metrics import cohen_kappa_score
 
 from harness.errors import UserError
-from memtoc.construction.drafts import Draft, WrongValues
+from memtoc.benchmark.drafts import Draft, Verdict, WrongValues
 from memtoc.construction.forms import (
     AUDIT,
     AUTHORING,
@@ -28,7 +28,6 @@ from memtoc.construction.packets import (
     write_packets,
 )
 from memtoc.construction.review import (
-    Verdict,
     read_overlay,
     review_counts,
     reviewed,
