@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from arms import ROOT, command, command_environment, finished, folders
+from support.arms import ROOT, command, command_environment, finished, folders
 
 PACKAGES = ("harness", "memtoc", "factored", "hydra_plugins")
 ENTRIES = sorted(path.stem for path in ROOT.glob("*.py"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from arms import ROOT, compose_config, options
+from support.arms import ROOT, compose_config, options
 
 from harness.fingerprint import fingerprint, identity, is_cosmetic, leaves
 

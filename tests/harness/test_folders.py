@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from arms import ROOT, compose_config, finished, obey_file_modes
+from support.arms import ROOT, compose_config, finished, obey_file_modes
 
 from harness.errors import UserError
 from harness.folders import RunFolder, open_folder

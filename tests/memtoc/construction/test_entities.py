@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fake_wikidata import World, item, serve
+from support.fake_wikidata import World, item, serve
 
 from memtoc.benchmark.drafts import Draft
 from memtoc.construction.entities import entity_distractors, resolve

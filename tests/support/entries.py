@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from arms import ROOT
+from support.arms import ROOT
 
 import evaluate
 from harness.entry import start

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from arms import ROOT
+from support.arms import ROOT
 
 from factored.agents import Form
 from factored.arm import TauBenchArm, prepare

@@ -19,7 +19,7 @@ from memtoc.evaluation import ArmResult, evaluate
 from memtoc.rules import plan
 from memtoc.settings import arm_settings
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import ROOT
-from entries import Ended
+from support.arms import ROOT
+from support.entries import Ended
 
 import build
 from harness.entry import start
