@@ -1,6 +1,6 @@
 """Packets for two annotators: written blind, read back cell by cell, merged, adjudicated.
 
-A ``Form`` says what an annotator sees and fills in; review, authoring, audit and response targets
+A ``Form`` says what an annotator sees and fills in; review and authoring
 differ in nothing else (see forms.py). Each packet goes out as xlsx and as csv; either comes back.
 """
 
@@ -28,10 +28,6 @@ class Field:
     required: bool = False
 
 
-def _no_problem(_: Row) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Form:
     """A kind of packet. ``shown`` starts with id and must come back unchanged.
@@ -44,7 +40,7 @@ class Form:
     shown: tuple[str, ...]
     fields: tuple[Field, ...]
     compared: tuple[str, ...]
-    problem: Callable[[Row], str] = _no_problem
+    problem: Callable[[Row], str]
 
     @property
     def columns(self) -> tuple[str, ...]:
