@@ -12,6 +12,7 @@ from rich.table import Table
 from harness.errors import UserError
 from harness.hashing import digest_of
 from harness.outcomes import Outcome, Plan
+from harness.terminal import say
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,11 @@ def show_sweep(
     ``outcomes`` are fewer than the jobs where the sweep was interrupted.
     """
     console.print(_table(sweep, outcomes))
-    _say(console, _totals(sweep, outcomes))
+    say(console, _totals(sweep, outcomes))
     for outcome, command in zip(outcomes, commands, strict=False):
         if outcome.code:
-            _say(console, f"failed: {outcome.error}")
-            _say(console, f"  {command}")
+            say(console, f"failed: {outcome.error}")
+            say(console, f"  {command}")
 
 
 def _table(sweep: Sweep, outcomes: Sequence[Outcome]) -> Table:
@@ -159,10 +160,6 @@ def _totals(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
     loads = sum(outcome.loads for outcome in outcomes)
     arms = "1 arm" if len(sweep.jobs) == 1 else f"{len(sweep.jobs)} arms"
     return f"{arms}: {listed or 'none'}; model loads: {loads}"
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def plain(value: Any) -> Any:

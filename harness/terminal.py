@@ -15,6 +15,11 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else LOG_WIDTH, markup=False, emoji=False)
 
 
+def say(screen: Console, line: str) -> None:
+    """Prints a text as it is: no markup, no colours, broken by the terminal alone."""
+    screen.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
 def printable(text: str, keep: str = "") -> str:
     """The text, escaped where it could steer a terminal; characters of ``keep`` stay."""
     return "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in text)

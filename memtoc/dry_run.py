@@ -7,7 +7,7 @@ from rich.console import Console
 
 from harness.completions import Request
 from harness.rendering import Renderer
-from harness.terminal import printable
+from harness.terminal import printable, say
 from memtoc.arm import Arm
 from memtoc.episodes import Episode, episodes, memory_request
 
@@ -20,11 +20,9 @@ def dry_run(arm: Arm, console: Console) -> None:
     if arm.checkpoint is not None:
         renderer = Renderer(arm.settings.model, arm.checkpoint.folder)
     rows = episodes(arm.settings, arm.questions)
-    _say(console, f"arm {arm.name}")
+    say(console, f"arm {arm.name}")
     if arm.settings.engine.reads_weights and arm.checkpoint is None:
-        _say(
-            console, f"model '{arm.settings.model.name}' is not here: prompts without its template"
-        )
+        say(console, f"model '{arm.settings.model.name}' is not here: prompts without its template")
     _show(console, "memory (closed book)", memory_request(arm.settings, arm.questions[0]), renderer)
     for condition in arm.settings.conditions:
         first = next((row for row in rows if row.condition == condition), None)
@@ -35,7 +33,7 @@ def dry_run(arm: Arm, console: Console) -> None:
 
 def _show(console: Console, title: str, request: Request, renderer: Renderer | None) -> None:
     console.rule(title, style="dim")
-    _say(console, _text(request, renderer))
+    say(console, printable(_text(request, renderer), keep="\n\t"))
 
 
 def _summary(
@@ -47,9 +45,9 @@ def _summary(
     tokens = sum(_tokens(request, renderer) for request in requests.values())
     new = len(requests) * arm.settings.decoding.max_new_tokens
     console.rule(style="dim")
-    _say(console, f"{len(arm.questions)} questions, {len(rows)} rows: {_listed(counts)}")
+    say(console, f"{len(arm.questions)} questions, {len(rows)} rows: {_listed(counts)}")
     about = "" if renderer else f" (estimated at {CHARACTERS_A_TOKEN} characters a token)"
-    _say(
+    say(
         console,
         f"{len(requests)} distinct prompts, {tokens} prompt tokens{about}, at most {new} new ones",
     )
@@ -69,8 +67,3 @@ def _tokens(request: Request, renderer: Renderer | None) -> int:
     if renderer:
         return len(renderer.token_ids(request.messages))
     return len(_text(request, None)) // CHARACTERS_A_TOKEN
-
-
-def _say(console: Console, text: str) -> None:
-    shown = printable(text, keep="\n\t")
-    console.print(shown, markup=False, highlight=False, emoji=False, soft_wrap=True)

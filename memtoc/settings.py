@@ -13,8 +13,8 @@ from harness.errors import UserError, one_of
 from harness.hashing import digest_of
 from harness.models import ModelSpec
 from harness.settings import need_parts, parse
-from harness.texts import Name
 from harness.tracking import TrackerSpec
+from harness.validators import Name
 from memtoc.sources import BenchmarkSpec
 
 CONDITIONS = ("tool_right", "tool_wrong", "tool_wrong_far", "tool_error", "noop", "no_tool")

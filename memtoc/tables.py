@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from harness.terminal import say
 from memtoc.evaluation import ArmResult
 from memtoc.scoring import CELLS, OUTCOMES
 from memtoc.settings import Report
@@ -15,7 +16,7 @@ def show(result: ArmResult, report: Report, console: Console) -> None:
     """Prints the arm's cells, outcomes and rates, and where its files are."""
     show_rates(result.metrics, report, console)
     console.print(_status_line(result.metrics, result.manifest), highlight=False, markup=False)
-    console.print(f"arm: {result.folder}", highlight=False, soft_wrap=True, markup=False)
+    say(console, f"arm: {result.folder}")
 
 
 def show_rates(metrics: Mapping[str, Any], report: Report, console: Console) -> None:
@@ -27,7 +28,7 @@ def show_rates(metrics: Mapping[str, Any], report: Report, console: Console) -> 
     console.print(_counts("What the answer did", found["outcomes"], OUTCOMES))
     console.print(_rates(found["rates"], report))
     for line in in_words(found["rates"]):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(console, line)
 
 
 def _counts(title: str, counts: Mapping[str, Mapping[str, int]], names: Sequence[str]) -> Table:

@@ -15,7 +15,7 @@ from harness.engines.grammar import Grammars, Held, library_version
 from harness.errors import RunFailedError, UserError
 from harness.models import Checkpoint, ModelSpec
 from harness.rendering import Renderer
-from harness.texts import Name
+from harness.validators import Name
 
 if TYPE_CHECKING:
     import torch

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from harness.completions import Completion, Request, failed
 from harness.errors import UserError
 from harness.models import Checkpoint, ModelSpec
-from harness.texts import Name
+from harness.validators import Name
 
 GROUP = 256  # completions that are stored together
 

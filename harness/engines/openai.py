@@ -31,7 +31,7 @@ from harness.engines import openai_wire as wire
 from harness.engines.openai_wire import BusyError, RefusedError
 from harness.errors import UserError
 from harness.models import Checkpoint, ModelSpec
-from harness.texts import Name
+from harness.validators import Name
 
 if TYPE_CHECKING:
     import httpx

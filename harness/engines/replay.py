@@ -10,7 +10,7 @@ from harness.completions import Completion, Request, failed, from_row
 from harness.errors import UserError
 from harness.hashing import digest_of_file
 from harness.models import Checkpoint, ModelSpec
-from harness.texts import Name
+from harness.validators import Name
 
 
 @dataclass(frozen=True)

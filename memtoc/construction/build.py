@@ -11,6 +11,7 @@ from rich.console import Console
 from harness.errors import UserError
 from harness.outcomes import Outcome
 from harness.progress import bar
+from harness.terminal import say
 from memtoc.construction import stages, tables
 from memtoc.construction.assembly import MANIFEST, QUESTIONS
 from memtoc.construction.checks import Report
@@ -52,8 +53,7 @@ class Build:
 
     def say(self, stage: str, text: str) -> None:
         """A line of a stage."""
-        line = f"{stage:<9} {text}"
-        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(self.console, f"{stage:<9} {text}")
 
 
 def build(settings: BuildSettings, console: Console) -> Outcome:

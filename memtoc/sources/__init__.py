@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness.errors import UserError
-from harness.texts import Filled, Name
+from harness.validators import Filled, Name
 from memtoc.questions import Benchmark, load_rows
 
 NOT_BUILT = (
