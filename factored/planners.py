@@ -8,8 +8,8 @@ from factored.agents import Form
 from factored.roles import Played, Role
 from factored.taubench.tasks import Action
 from harness.completions import Message, ToolCall
-from harness.texts import Name
 from harness.tool_calls import calls_in
+from harness.validators import Name
 
 
 class ScriptOverError(Exception):

@@ -22,8 +22,8 @@ from factored.taubench.simulator import (
 from factored.tool_agents import ModelToolAgentSpec, OracleSpec, canonical_tool_agent
 from harness.errors import UserError
 from harness.settings import need_parts, parse
-from harness.texts import Filled, Name
 from harness.tracking import TrackerSpec
+from harness.validators import Filled, Name
 
 PlannerSpec = Annotated[ModelPlannerSpec | ScriptSpec, Field(discriminator="kind")]
 ToolAgentSpec = Annotated[ModelToolAgentSpec | OracleSpec, Field(discriminator="kind")]

@@ -13,7 +13,7 @@ from factored.requests import RequestError, parse_request
 from factored.roles import ContextExceededError, Played, Role
 from harness.completions import Message
 from harness.engines.base import HoldsToSchemas
-from harness.texts import Filled, Name, holding
+from harness.validators import Filled, Name, holding
 
 Line = tuple[str, str]  # who said it, and what: a dialogue as the tool agent reads it
 

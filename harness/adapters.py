@@ -5,7 +5,6 @@ would change the base model, on which other arms stand, is refused. Nothing heav
 `harness.engines.lora` puts an adapter over a loaded model.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.hashing import digest_of, digest_of_file
+from harness.json_files import read_json
 
 WEIGHTS, CONFIG, BASE = "adapter_model.safetensors", "adapter_config.json", "base.json"
 MAX_CONFIG_BYTES = 1_000_000
@@ -74,10 +74,7 @@ def read_adapter(folder: Path) -> Adapter:
 def _json_object(path: Path) -> dict[str, Any]:
     if path.stat().st_size > MAX_CONFIG_BYTES:
         raise UserError(f"{path} has over {MAX_CONFIG_BYTES} bytes: it is no adapter's")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not valid JSON ({error}): restore the file") from error
+    content = read_json(path, broken="restore the file")
     if not isinstance(content, dict):
         raise UserError(f"{path} is not a JSON object: restore the file")
     return content

@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
+from harness import thoughts
 from harness.adapters import Adapter
 from harness.hashing import digest_of
 
-# Reasoning models write one of these around their thoughts; group 1 is "/" where they end.
-THOUGHT_TAG = "(?:think|thinking|thought|reasoning)>"
-_THOUGHT = re.compile(f"<(/?){THOUGHT_TAG}", re.IGNORECASE)
+THOUGHT_TAG = thoughts.TAG  # for factored/roles.py, until it takes thoughts.without_thoughts
 
 _TOO_LONG = re.compile(r"prompt\b.{0,40}\bexceeds the context")  # as engines begin to say it
 
@@ -121,7 +120,7 @@ class Completion:
         """What the row is worth: errors and cut texts are counted, never scored as wrong."""
         if self.finish == "error":
             return "error"
-        if self.finish == "length" or _thought_is_open(self.text):
+        if self.finish == "length" or thoughts.thought_is_open(self.text):
             return "truncated"
         return "ok" if self.text.strip() or self.calls else "empty"
 
@@ -141,11 +140,6 @@ class ChoiceScore:
     def total(self) -> float:
         """Return the log-probability of the whole continuation."""
         return sum(self.tokens)
-
-
-def _thought_is_open(text: str) -> bool:
-    marks = _THOUGHT.findall(text)
-    return bool(marks) and not marks[-1]
 
 
 def failed(reason: str) -> Completion:

@@ -28,14 +28,15 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: cannot be written ({error.strerror}): check paths.*") from error
 
 
-def write_atomic(path: Path, text: str) -> None:
+def write_atomic(path: Path, content: str | bytes) -> None:
     """Writes a whole file, or leaves what was there; raises UserError on a full disk."""
+    data = content.encode() if isinstance(content, str) else content
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.parent / f".{path.name}.{os.getpid()}"
         try:
-            with beside.open("w", encoding="utf-8") as file:
-                file.write(text)
+            with beside.open("wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)

@@ -8,7 +8,8 @@ from typing import Any
 from harness.errors import UserError
 from harness.files import json_rows
 from harness.hashing import digest_of_file
-from harness.rows import REMEDY, plain_object, read_shape
+from harness.json_files import json_if_readable
+from harness.rows import REMEDY, read_shape
 
 # Written into every manifest; a reader of another format refuses the folder. Format 1 (July to
 # December 2026) had no `format`, no files' digests and another list of facts for each kind.
@@ -102,7 +103,7 @@ def read_manifest(folder: Path, kind: str, noun: str) -> Manifest:
 def check_files(folder: Path, manifest: Manifest) -> None:
     """Raise UserError for the first file that is gone, has other rows, or is changed.
 
-    Of generations.jsonl only the rows are counted: a person may mend a text and score the arm again.
+    Of generations.jsonl only the rows are counted: a person may mend a text and score it again.
     """
     for name, facts in manifest.files.items():
         path = folder / name
@@ -117,11 +118,8 @@ def check_files(folder: Path, manifest: Manifest) -> None:
 
 def _check_format(path: Path) -> None:
     """Name the version that wrote a manifest, before its shape is looked at."""
-    try:
-        content = plain_object(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        content = None
-    if content is None or not content:
+    content = json_if_readable(path)
+    if not isinstance(content, dict) or not content:
         raise UserError(f"{path} is not a manifest: {REMEDY}")
     written = content.get("format", 1)
     if written != FORMAT:

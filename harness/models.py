@@ -1,6 +1,5 @@
 """Where a model's weights lie, and what identifies them, without loading any."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,8 @@ from harness.files import locked, write_json
 from harness.fingerprint import COSMETIC
 from harness.gguf import convert, find_gguf
 from harness.hashing import digest_of, digest_of_file
-from harness.texts import Filled, Name
+from harness.json_files import json_if_readable
+from harness.validators import Filled, Name
 
 # What a run may read from a checkpoint: never pickled weights, never remote code.
 PATTERNS = ("*.safetensors", "*.json", "*.jinja", "tokenizer.model")
@@ -160,8 +160,5 @@ def _file_digest(path: Path, known: dict[str, str]) -> str:
 
 
 def _read_memo(memo: Path) -> dict[str, str]:
-    try:
-        known = json.loads(memo.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    known = json_if_readable(memo)
     return known if isinstance(known, dict) else {}

@@ -1,9 +1,7 @@
 """Files of a finished run, read back into dataclasses: what does not fit is named by its line."""
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -46,12 +44,3 @@ def _fitted(text: str, shape: type[Shape], where: str) -> Shape:
         key = ".".join(str(part) for part in first["loc"])
         reason = first["msg"][0].lower() + first["msg"][1:]
         raise UserError(f"{where}: {f'{key}: ' if key else ''}{reason}: {REMEDY}") from error
-
-
-def plain_object(text: str) -> Mapping[str, Any] | None:
-    """Return a JSON object, or None where the text is none."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

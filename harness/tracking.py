@@ -4,7 +4,6 @@ One W&B run for each arm, offline unless the config says online: nothing leaves 
 login is asked for. ``wandb sync`` sends offline runs later.
 """
 
-import json
 import os
 import re
 import sys
@@ -18,7 +17,8 @@ from pydantic import Field
 
 from harness.errors import UserError
 from harness.files import locked, write_json
-from harness.texts import Filled, Name
+from harness.json_files import json_if_readable
+from harness.validators import Filled, Name
 
 MOST_SAMPLES = 200  # W&B's tables are slow beyond
 # Of the variables that W&B reads, these say who we are and where it is; all others say what a run
@@ -123,11 +123,7 @@ def _marker(run: TrackedRun) -> Path:
 def _was_shown(spec: WandbTracker, run: TrackedRun) -> bool:
     if not (run.folder / "DONE").exists():
         return False
-    try:
-        before = json.loads(_marker(run).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return bool(before == _address(spec))
+    return bool(json_if_readable(_marker(run)) == _address(spec))
 
 
 def _remember(spec: WandbTracker, run: TrackedRun) -> None:

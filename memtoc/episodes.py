@@ -1,13 +1,12 @@
 """question x condition x formulation x frame x mitigation -> chat messages."""
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from harness.completions import Message, Request
 from harness.seeds import generator
+from harness.templates import fill_all
 from memtoc.questions import Question, ToolCall
 from memtoc.settings import ArmSettings
 
@@ -115,19 +114,8 @@ def _returned(arm: ArmSettings, question: Question, condition: str, value: str |
         assert arm.payload is not None
         return json.dumps(arm.payload.error, ensure_ascii=False)
     template = arm.frame.noop if condition == "noop" else arm.frame.value
-    filled = _fill(template, {"value": value or "", "question": question.text})
+    filled = fill_all(template, value=value or "", question=question.text)
     return filled if isinstance(filled, str) else json.dumps(filled, ensure_ascii=False)
-
-
-def _fill(template: Any, values: Mapping[str, str]) -> Any:
-    """Replaces {value} and {question} in every string, once: inserted text is not read again."""
-    if isinstance(template, str):
-        return re.sub(r"\{(value|question)\}", lambda found: values[found[1]], template)
-    if isinstance(template, Mapping):
-        return {key: _fill(item, values) for key, item in template.items()}
-    if isinstance(template, list):
-        return [_fill(item, values) for item in template]
-    return template
 
 
 def _joined(sections: Sequence[str | None]) -> str:

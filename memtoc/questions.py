@@ -13,14 +13,14 @@ One row of a benchmark's ``questions.jsonl``::
 import json
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of
+from harness.json_files import deeper_than, read_jsonl
 from memtoc.scoring.match import match
 
 KINDS = (
@@ -117,45 +117,6 @@ def _folded(value: str) -> str:
     return " ".join(re.sub(r"[\W_]+", " ", kept).split()) or value
 
 
-def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows of a JSONL file with their line numbers; blank lines are passed over.
-
-    Raises UserError, naming file and row, for a missing file, wrong encoding or bad JSON.
-    """
-    try:
-        with path.open(encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield number, _json_object(line, f"{path} row {number}")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 ({error.reason}): save it as UTF-8") from error
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}: check benchmark.path") from error
-
-
-def _json_object(line: str, where: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line, parse_constant=_no_number, object_pairs_hook=unique_keys)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{where}: not valid JSON ({error}): mend or remove the row") from error
-    if not isinstance(row, dict):
-        raise UserError(f"{where}: a JSON object is needed, not {type(row).__name__}")
-    return row
-
-
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of two equal keys JSON would silently keep the last."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        key = next(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)
-        raise ValueError(f"the key {key[:80]!r} stands twice in one object")
-    return found
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
 def question_from_row(row: Mapping[str, Any], where: str) -> Question:
     """Validates one row; ``where`` (file and row) opens every error message."""
     for name in REQUIRED:
@@ -233,7 +194,7 @@ def _aliases(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 def _check_content(name: str, value: Any, where: str) -> None:
     """Refuses what cannot be written or walked through later on."""
-    if _levels(value) > MAX_LEVELS:
+    if deeper_than(value, MAX_LEVELS - 1):
         raise UserError(
             f"{where}: field '{name}' is nested too deeply: at most {MAX_LEVELS} levels"
         )
@@ -243,17 +204,6 @@ def _check_content(name: str, value: Any, where: str) -> None:
         raise UserError(
             f"{where}: field '{name}' holds half a character (a lone surrogate): mend the text"
         ) from error
-
-
-def _levels(value: Any) -> int:
-    """How deep lists and objects lie in each other, counted without recursion."""
-    count, layer = 0, [value]
-    while layer:
-        count += 1
-        lists = [item for item in layer if isinstance(item, list)]
-        lists += [list(item.values()) for item in layer if isinstance(item, dict)]
-        layer = [inner for items in lists for inner in items]
-    return count
 
 
 def _tool_from_row(tool: Any, where: str) -> ToolCall:
@@ -325,7 +275,7 @@ def check_wrong_value(
 
 def load_rows(path: Path) -> tuple[Question, ...]:
     """Reads and checks a ``questions.jsonl`` of our own shape."""
-    rows = list(read_jsonl(path))
+    rows = list(read_jsonl(path, missing="check benchmark.path"))
     if not rows:
         raise UserError(f"{path} holds no question: check benchmark.path")
     wheres = [f"{path} row {number}" for number, _ in rows]

@@ -10,7 +10,7 @@ from harness.folders import RunFolder
 from harness.outcomes import Command, Outcome, Plan
 from harness.settings import parse
 from harness.terminal import console, say
-from harness.texts import Filled
+from harness.validators import Filled
 from memtoc import scoring
 from memtoc.arm import select
 from memtoc.arms import FinishedArm, FinishedMemory, completions

@@ -14,8 +14,8 @@ from harness.fingerprint import COSMETIC
 from harness.hashing import digest_of
 from harness.models import ModelSpec
 from harness.settings import need_parts, parse
-from harness.texts import Filled, Name
 from harness.tracking import TrackerSpec
+from harness.validators import Filled, Name
 from memtoc.sources import BenchmarkSpec
 
 CONDITIONS = ("tool_right", "tool_wrong", "tool_wrong_far", "tool_error", "noop", "no_tool")

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from arms import row, write_rows
+from support.arms import row, write_rows
 
 from harness.generation import release
 
 if TYPE_CHECKING:
-    from entries import Entry
+    from support.entries import Entry
 
 TOWNS = (
     ("q1", "Ravenna", "Modena", "Cuzco"),
@@ -33,7 +33,7 @@ def _no_engine_left_over():
 @pytest.fixture(scope="session")
 def smollm2() -> Path:
     """The embedded model's checkpoint, converted where that has not been done yet."""
-    from arms import ROOT, compose_config
+    from support.arms import ROOT, compose_config
 
     from harness.gguf import find_gguf
     from harness.models import ModelSpec, locate
@@ -50,7 +50,7 @@ def entry(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> "Entry":
     """``python evaluate.py`` run in an empty folder, with the width of a wide terminal."""
-    from entries import Entry
+    from support.entries import Entry
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")

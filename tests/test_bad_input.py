@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from arms import command, folders, obey_file_modes, read_jsonl, row, write_rows
+from support.arms import command, folders, obey_file_modes, read_jsonl, row, write_rows
 
 GOOD = [row("q1", "Ravenna", "Modena", "Cuzco"), row("q2", "Bergen", "Stavanger")]
 MOCK = ("engine=mock", "tracker=none")

@@ -9,9 +9,18 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler
 
 import pytest
-from arms import ROOT, compose_config, finished, folders, mock_config, requests_of, row, write_rows
-from building import RELEASE, SHARED, TOOLHOP, Builder, files_of, save, send_back, sheet
-from servers import serving
+from support.arms import (
+    ROOT,
+    compose_config,
+    finished,
+    folders,
+    mock_config,
+    requests_of,
+    row,
+    write_rows,
+)
+from support.building import RELEASE, SHARED, TOOLHOP, Builder, files_of, save, send_back, sheet
+from support.servers import serving
 
 from harness.errors import UserError
 from memtoc.questions import Benchmark, load_rows

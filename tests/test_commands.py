@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from arms import ROOT, one_job, write_rows
-from entries import Entry
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
+from support.arms import ROOT, one_job, write_rows
+from support.entries import Entry
 
 from harness.command_line import read_command_line
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from arms import ROOT, compose_config, options
-from entries import Entry
 from hydra import compose, initialize_config_dir
+from support.arms import ROOT, compose_config, options
+from support.entries import Entry
 
 import evaluate
 from harness.errors import UserError

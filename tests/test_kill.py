@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import dying
 import pytest
-from arms import (
+from support import dying
+from support.arms import (
     ROOT,
     command_environment,
     command_line,
@@ -21,7 +21,7 @@ from arms import (
     run,
     write_rows,
 )
-from dying import processes
+from support.dying import processes
 
 KILLS = 10
 RANDOM = random.Random(20240229)
@@ -47,7 +47,7 @@ def outcome(home: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def context() -> Any:
-    return processes(["memtoc.evaluation", "memtoc.rules", "arms", "dying"])
+    return processes(["memtoc.evaluation", "memtoc.rules", "support.arms", "support.dying"])
 
 
 def child(context: Any, config: dict[str, Any], line: int) -> tuple[int, int]:

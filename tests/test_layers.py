@@ -4,10 +4,12 @@ import ast
 import json
 import shutil
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
-from arms import ROOT, command, command_environment, finished, folders
+from support.arms import ROOT, command, command_environment, finished, folders
 
 PACKAGES = ("harness", "memtoc", "factored", "hydra_plugins")
 ENTRIES = sorted(path.stem for path in ROOT.glob("*.py"))
@@ -33,6 +35,52 @@ def imported(path: Path) -> set[str]:
     return names
 
 
+def runtime_imports(node: ast.AST) -> Iterator[tuple[str, str | None]]:
+    """Module and name of each import below a node, in functions too.
+
+    What stands under TYPE_CHECKING is left out: it is never run, so it ties no module to another.
+    """
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.Import):
+            yield from ((alias.name, None) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield from ((child.module or "", alias.name) for alias in child.names)
+        yield from runtime_imports(child)
+
+
+@cache
+def modules() -> dict[str, frozenset[str]]:
+    """Each module of the packages with the modules of them that it imports."""
+    named = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in files()
+    }
+
+    def module(name: str, inside: str | None) -> str:
+        return f"{name}.{inside}" if f"{name}.{inside}" in named else name
+
+    return {
+        name: frozenset(
+            module(*pair) for pair in runtime_imports(ast.parse(path.read_text(encoding="utf-8")))
+        )
+        & named.keys()
+        for name, path in named.items()
+    }
+
+
+def reached(module: str) -> set[str]:
+    """The modules that one imports, and those that they import."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        new = modules()[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
 def files() -> list[Path]:
     return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
@@ -42,6 +90,37 @@ def test_imports_point_one_way(path: Path):
     package = path.relative_to(ROOT).parts[0]
     ours = imported(path) & {*PACKAGES, *ENTRIES, "tests", "benchmarks"}
     assert ours <= MAY[package]
+
+
+@pytest.mark.parametrize("module", modules())
+def test_no_module_comes_back_to_itself(module: str):
+    circle = sorted(other for other in reached(module) if module in reached(other))
+    assert module not in reached(module), f"these import each other: {circle}"
+
+
+@pytest.mark.parametrize(
+    ("lower", "higher"),
+    [
+        ("memtoc.benchmark", "memtoc.sources"),
+        ("memtoc.benchmark", "memtoc.construction"),
+        ("memtoc.sources", "memtoc.construction"),
+    ],
+)
+def test_benchmark_lies_below_sources_below_construction(lower: str, higher: str):
+    def under(package: str) -> set[str]:
+        return {name for name in modules() if f"{name}.".startswith(f"{package}.")}
+
+    assert under(lower) and under(higher)
+    assert not {name for name in under(lower) if reached(name) & under(higher)}
+
+
+def test_the_graph_holds_imports_of_functions_and_not_those_for_types():
+    source = (
+        "from typing import TYPE_CHECKING\nimport a.b\nif TYPE_CHECKING:\n    from c import d\n"
+        "def f():\n    from e import g\n"
+    )
+    found = set(runtime_imports(ast.parse(source)))
+    assert found == {("typing", "TYPE_CHECKING"), ("a.b", None), ("e", "g")}
 
 
 def test_every_package_was_looked_at():

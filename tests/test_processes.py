@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from arms import command_environment, command_line, read_jsonl
+from support.arms import command_environment, command_line, read_jsonl
 
 SWEEP = ("-m", "engine=mock", "limit=12", "tracker=none", "frame=tool,passage",
          "formulation=ref,paraA,paraB")  # fmt: skip

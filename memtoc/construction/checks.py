@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memtoc.construction.drafts import WrongValues, words_of
-from memtoc.construction.kinds import TEMPORAL, kind_of
+from memtoc.benchmark.dates import TIMEZONE, parse_date
+from memtoc.benchmark.drafts import WrongValues, words_of
+from memtoc.benchmark.kinds import TEMPORAL, kind_of
 from memtoc.construction.temporal import (
     FAR_DAYS,
     FAR_YEARS,
     NEAR_DAYS,
     NEAR_YEARS,
-    TIMEZONE,
-    parse_date,
 )
 from memtoc.questions import Question, same_value
 from memtoc.scoring.match import match

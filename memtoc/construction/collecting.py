@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UserError
+from memtoc.benchmark.sheets import Row
 from memtoc.construction.packets import (
     ANNOTATORS,
     Form,
@@ -16,7 +17,6 @@ from memtoc.construction.packets import (
     write_adjudication,
     write_packets,
 )
-from memtoc.construction.sheets import Row
 
 PACKETS, RETURNED = "packets", "returned"
 

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from harness.seeds import generator
+from memtoc.benchmark.drafts import Draft, WrongValues, natural_key, words_of
+from memtoc.benchmark.families import asked_by
+from memtoc.benchmark.kinds import ROOT_KINDS, kind_of
 from memtoc.construction.checks import occurs
-from memtoc.construction.drafts import Draft, WrongValues, natural_key, words_of
-from memtoc.construction.families import asked_by
-from memtoc.construction.kinds import ROOT_KINDS, kind_of
 from memtoc.construction.wikidata import ITEM, Entity, Wikidata
 from memtoc.scoring.match import match
 

@@ -1,6 +1,6 @@
 """Packets for two annotators: written blind, read back cell by cell, merged, adjudicated.
 
-A ``Form`` says what an annotator sees and fills in; review, authoring, audit and response targets
+A ``Form`` says what an annotator sees and fills in; review and authoring
 differ in nothing else (see forms.py). Each packet goes out as xlsx and as csv; either comes back.
 """
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from harness.errors import UserError, one_of
 from harness.seeds import generator
-from memtoc.construction.drafts import natural_key
-from memtoc.construction.sheets import Row, read_sheet, write_csv, write_xlsx
+from memtoc.benchmark.drafts import natural_key
+from memtoc.benchmark.sheets import Row, read_sheet, write_csv, write_xlsx
 from memtoc.questions import same_value
 
 ANNOTATORS = ("1", "2")
@@ -28,10 +28,6 @@ class Field:
     required: bool = False
 
 
-def _no_problem(_: Row) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Form:
     """A kind of packet. ``shown`` starts with id and must come back unchanged.
@@ -44,7 +40,7 @@ class Form:
     shown: tuple[str, ...]
     fields: tuple[Field, ...]
     compared: tuple[str, ...]
-    problem: Callable[[Row], str] = _no_problem
+    problem: Callable[[Row], str]
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -8,9 +8,8 @@ from typing import Any
 from harness.errors import UserError
 from harness.hashing import digest_of_file
 from harness.progress import bar
+from memtoc.benchmark.drafts import SourceQuestion, Verdict
 from memtoc.construction.download import fetch
-from memtoc.construction.drafts import SourceQuestion
-from memtoc.construction.review import Verdict
 from memtoc.construction.stages import source_questions, source_verdicts
 from memtoc.questions import Benchmark
 from memtoc.sources import (

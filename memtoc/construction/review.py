@@ -2,27 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from harness.errors import UserError
-from memtoc.construction.drafts import natural_key
+from memtoc.benchmark.drafts import Verdict, natural_key
+from memtoc.benchmark.sheets import read_csv, write_csv
 from memtoc.construction.forms import EXCLUSIONS
 from memtoc.construction.packets import Filled
-from memtoc.construction.sheets import read_csv, write_csv
 from memtoc.questions import REVIEWS, Question
 
 COLUMNS = ("id", "verdict", "near_repaired", "reason", "decided_by")
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """pass, repair (with the repaired near value) or exclude (with a reason)."""
-
-    verdict: str
-    near_repaired: str = ""
-    reason: str = ""
-    decided_by: str = "agreement"
 
 
 def verdicts(agreed: Filled, adjudicated: Filled) -> dict[str, Verdict]:

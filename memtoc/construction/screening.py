@@ -18,7 +18,7 @@ from rapidfuzz.process import cdist
 from scipy.sparse import csr_matrix, vstack
 from scipy.sparse.csgraph import connected_components
 
-from memtoc.construction.drafts import (
+from memtoc.benchmark.drafts import (
     Draft,
     SourceQuestion,
     groups_of,
@@ -26,8 +26,8 @@ from memtoc.construction.drafts import (
     normalised,
     words_of,
 )
-from memtoc.construction.families import asked_by
-from memtoc.construction.kinds import kind_of
+from memtoc.benchmark.families import asked_by
+from memtoc.benchmark.kinds import kind_of
 from memtoc.scoring.text import occurrences
 
 NEAR_DUPLICATE = 90.0

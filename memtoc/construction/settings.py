@@ -9,7 +9,7 @@ from pydantic import Field
 
 from harness.errors import UserError, one_of
 from harness.settings import parse
-from harness.texts import Filled
+from harness.validators import Filled
 from memtoc.construction.wikidata import WikidataSettings
 from memtoc.sources import BenchmarkSpec
 

@@ -12,6 +12,10 @@ from typing import Any, Literal
 
 from harness.errors import UserError
 from harness.files import write_atomic, write_json
+from memtoc.benchmark.drafts import Draft, SourceQuestion, Verdict, WrongValues, natural_key
+from memtoc.benchmark.folds import assign_folds, crossings, imbalance, load_folds
+from memtoc.benchmark.kinds import TEMPORAL
+from memtoc.benchmark.sheets import write_csv
 from memtoc.construction import tables
 from memtoc.construction.assembly import (
     assemble,
@@ -23,14 +27,10 @@ from memtoc.construction.assembly import (
 )
 from memtoc.construction.checks import Report, as_json, as_markdown, check
 from memtoc.construction.collecting import Collected, collect
-from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues, natural_key
 from memtoc.construction.entities import entity_distractors
-from memtoc.construction.folds import assign_folds, crossings, imbalance, load_folds
 from memtoc.construction.forms import AUTHORING, REVIEW, authoring_rows, review_rows
-from memtoc.construction.kinds import TEMPORAL
-from memtoc.construction.review import Verdict, read_overlay, reviewed, verdicts, write_overlay
+from memtoc.construction.review import read_overlay, reviewed, verdicts, write_overlay
 from memtoc.construction.screening import screen
-from memtoc.construction.sheets import write_csv
 from memtoc.construction.temporal import temporal_pair
 from memtoc.construction.wikidata import Wikidata
 from memtoc.questions import Benchmark, Question

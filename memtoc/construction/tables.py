@@ -5,7 +5,6 @@ the wrong values, ``authored.csv`` those that people gave, ``review.csv`` their 
 ``folds.csv`` the folds, ``stages.json`` with what settings each stage ran.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import Any
 from harness.errors import UserError, one_of
 from harness.files import write_json, write_jsonl
 from harness.hashing import digest_of_file
-from memtoc.construction.drafts import Draft, SourceQuestion, WrongValues, natural_key
-from memtoc.construction.sheets import Row, read_csv, write_csv
-from memtoc.questions import FAMILIES, KINDS, ToolCall, read_jsonl
+from harness.json_files import read_json, read_jsonl
+from memtoc.benchmark.drafts import Draft, SourceQuestion, WrongValues, natural_key
+from memtoc.benchmark.sheets import Row, read_csv, write_csv
+from memtoc.questions import FAMILIES, KINDS, ToolCall
 
 SOURCE, SCREENED, DISTRACTORS = "source.jsonl", "screened.csv", "distractors.jsonl"
 AUTHORED, REVIEWED, FOLDS_FILE, STAGES = "authored.csv", "review.csv", "folds.csv", "stages.json"
@@ -225,12 +225,9 @@ def outdated(folder: Path) -> list[str]:
 def recorded(folder: Path) -> dict[str, Any]:
     """Stage -> what ``record`` kept; empty before the first stage."""
     path = folder / STAGES
-    try:
-        loaded = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except ValueError as error:
-        raise UserError(f"{path} is damaged ({error}): delete it and run all stages") from error
+    loaded = read_json(path, broken="delete it and run all stages")
     if not isinstance(loaded, dict):
         raise UserError(f"{path} is damaged: delete it and run all stages")
     return loaded

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
-from memtoc.questions import read_jsonl
+from harness.json_files import read_jsonl
 from memtoc.scoring.match import MATCHERS
 from memtoc.scoring.memory import score_memory
 from memtoc.scoring.outcome import OUTCOMES, decide

@@ -8,7 +8,7 @@ is cut off, a thought block, a tool call in place of an answer.
 import re
 from dataclasses import dataclass
 
-from harness.completions import THOUGHT_TAG
+from harness.thoughts import after_thoughts, opens_thought
 
 # Only the tail of a runaway reply can hold the last marker; 128 new tokens are far shorter.
 MAX_REPLY = 20_000
@@ -27,8 +27,6 @@ _PLACEHOLDER = re.compile(
     r"|answer here\b|_{2,}|\.{3,}|…",
     re.IGNORECASE,
 )
-_THOUGHT_END = re.compile(f"</{THOUGHT_TAG}", re.IGNORECASE)
-_THOUGHT = re.compile(f"<{THOUGHT_TAG}", re.IGNORECASE)
 _TOOL_CALL = re.compile(
     r"<\|?(?:tool_call|function_call|python_tag|function)\b|<function=|\[TOOL_CALLS\]"
     r"|\[?\s{0,8}\{\s{0,8}\"(?:name|function|type|tool|tool_name|action)\"\s{0,8}:"
@@ -53,9 +51,9 @@ class Span:
 
 def extract(reply: str) -> Span:
     """The answer span of a raw reply. Of a very long one the last MAX_REPLY characters are read."""
-    body = _SPECIAL.sub(" ", _without_thought(reply[-MAX_REPLY:]))
+    body = _SPECIAL.sub(" ", after_thoughts(reply[-MAX_REPLY:]))
     if not body.strip():
-        cut_off = _THOUGHT.search(reply[-MAX_REPLY:]) or _THOUGHT.search(reply[:200])
+        cut_off = opens_thought(reply[-MAX_REPLY:]) or opens_thought(reply[:200])
         return Span("", "unclosed_thought" if cut_off else "empty")
     markers = [match for match in _MARKER.finditer(body) if not _is_quoted(body, match)]
     span = _after_marker(body, markers) if markers else _last_line(body)
@@ -63,14 +61,6 @@ def extract(reply: str) -> Span:
     if _TOOL_CALL.match(span.text) or _TOOL_CALL.match(whole):
         return Span("", "tool_call")
     return span
-
-
-def _without_thought(tail: str) -> str:
-    """What follows the last thought block; nothing where a block was never closed."""
-    closed = list(_THOUGHT_END.finditer(tail))
-    rest = tail[closed[-1].end() :] if closed else tail
-    opened = _THOUGHT.search(rest)
-    return rest[: opened.start()] if opened else rest
 
 
 def _is_quoted(body: str, marker: re.Match[str]) -> bool:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from harness.errors import UserError
 from harness.fingerprint import COSMETIC
-from harness.texts import Filled, Name
+from harness.validators import Filled, Name
 from memtoc.questions import Benchmark, load_rows
 
 NOT_BUILT = (

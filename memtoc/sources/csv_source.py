@@ -20,11 +20,11 @@ from pathlib import Path
 
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of
-from memtoc.construction.drafts import SourceQuestion, normalised
-from memtoc.construction.families import asked_by
-from memtoc.construction.folds import Member, assign_folds, origin_of
-from memtoc.construction.kinds import kind_of
-from memtoc.construction.sheets import read_csv
+from memtoc.benchmark.drafts import SourceQuestion, normalised
+from memtoc.benchmark.families import asked_by
+from memtoc.benchmark.folds import Member, assign_folds, origin_of
+from memtoc.benchmark.kinds import kind_of
+from memtoc.benchmark.sheets import read_csv
 from memtoc.questions import (
     FAMILIES,
     FOLDS,

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
-from memtoc.construction.drafts import normalised
-from memtoc.construction.review import Verdict
+from harness.json_files import read_jsonl
+from memtoc.benchmark.drafts import Verdict, normalised
 from memtoc.questions import (
     FAMILIES,
     KINDS,
@@ -26,7 +26,6 @@ from memtoc.questions import (
     ToolCall,
     check_questions,
     question_from_row,
-    read_jsonl,
 )
 from memtoc.sources.schemas import call_for, check_call
 from memtoc.sources.toolhop import tools_of
@@ -49,7 +48,9 @@ def load(
     file that the questions came from: its tools are joined by the question's text. Raises
     UserError, naming file, row and field, for anything that is not of the mapping's shape.
     """
-    rows = [(f"{path} row {number}", row) for number, row in read_jsonl(path)]
+    rows = [
+        (f"{path} row {number}", row) for number, row in read_jsonl(path, "check benchmark.path")
+    ]
     if not rows:
         raise UserError(f"{path} holds no question: check benchmark.path")
     tools = tools_of(toolhop) if toolhop is not None else {}
@@ -68,7 +69,7 @@ def load(
 def verdicts(path: Path) -> dict[str, Verdict]:
     """The published review of all rows, by question id: an overlay on the unrepaired values."""
     found = {}
-    for number, row in read_jsonl(path):
+    for number, row in read_jsonl(path, "check benchmark.path"):
         where = f"{path} row {number}"
         _check_source_fields(row, where)
         repaired = row.get("near_repaired") or ""

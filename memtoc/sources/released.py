@@ -12,7 +12,6 @@
                    "distractor": "Sylvia Nasar", "provenance": {...}}]}
 """
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,9 +21,10 @@ from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of_file
-from memtoc.construction.drafts import natural_key
-from memtoc.construction.folds import Member, assign_folds, origin_of
-from memtoc.construction.kinds import kind_of
+from harness.json_files import read_json
+from memtoc.benchmark.drafts import natural_key
+from memtoc.benchmark.folds import Member, assign_folds, origin_of
+from memtoc.benchmark.kinds import kind_of
 from memtoc.questions import (
     FAMILIES,
     FOLDS,
@@ -183,14 +183,7 @@ def _prompts(episodes: Sequence[ReleasedEpisode]) -> dict[str, dict[str, str]]:
 
 
 def _read(path: Path, formulation: str) -> list[ReleasedEpisode]:
-    try:
-        loaded = json.loads(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 ({error.reason}): save it as UTF-8") from error
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise UserError(f"{path}: not valid JSON ({error}): download it again") from error
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}: check benchmark.path") from error
+    loaded = read_json(path, missing="check benchmark.path", broken="download it again")
     rows = loaded.get("episodes") if isinstance(loaded, dict) else None
     if not isinstance(rows, list) or not rows:
         raise UserError(

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from harness.errors import UserError
-from memtoc.construction.families import asked_by, roles_of
+from memtoc.benchmark.families import asked_by, roles_of
 from memtoc.questions import ToolCall
 
 SCHEMA_SOURCE = "family_kind"

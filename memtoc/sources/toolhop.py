@@ -13,7 +13,6 @@ The publisher's file is one JSON list; a chain of it::
 ``functions`` are untrusted code: they are counted here, never run.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from memtoc.construction.drafts import SourceQuestion, normalised
-from memtoc.construction.families import asked_by
-from memtoc.questions import ToolCall, one_line, unique_keys
+from harness.json_files import read_json
+from memtoc.benchmark.drafts import SourceQuestion, normalised
+from memtoc.benchmark.families import asked_by
+from memtoc.questions import ToolCall, one_line
 from memtoc.sources.schemas import check_call
 
 NAME = "toolhop"
@@ -78,14 +78,7 @@ def tools_of(path: Path) -> dict[str, ToolCall]:
 
 
 def _chains(path: Path) -> list[Any]:
-    try:
-        chains = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique_keys)
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 ({error.reason}): save it as UTF-8") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not valid JSON ({error}): download it again") from error
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}: check benchmark.path") from error
+    chains = read_json(path, missing="check benchmark.path", broken="download it again")
     if not isinstance(chains, list) or not chains:
         raise UserError(
             f"{path} must hold a list of chains with at least one: check benchmark.path"

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from arms import command, command_line, finished, hear_ctrl_c
+from support.arms import command, command_line, finished, hear_ctrl_c
 
 if find_spec("submitit") is None or find_spec("ray") is None:
     pytest.skip("the launchers are in .venv-cluster: make test-cluster", allow_module_level=True)

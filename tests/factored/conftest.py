@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playing import LIMITS, form_of
+from support.playing import LIMITS, form_of
 
 from factored.arm import EMBEDDED
 from factored.calls import CallChecker

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playing import arm_of, compose_taubench, form_of
+from support.playing import arm_of, compose_taubench, form_of
 
 from factored.agents import Ask, NativeApiForm, Say, WrittenCall, read_calls
 from factored.calls import Punt, read_json_call

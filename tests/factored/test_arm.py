@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import command, command_environment, command_line, read_jsonl
-from playing import arm_of, compose_taubench
+from support.arms import command, command_environment, command_line, read_jsonl
+from support.playing import arm_of, compose_taubench
 
 import factored.pool
 from factored.evaluation import TauBenchResult, evaluate

@@ -4,7 +4,7 @@ import json
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playing import arm_of, compose_taubench
+from support.playing import arm_of, compose_taubench
 
 from factored.taubench.environment import score
 from factored.taubench.state import State

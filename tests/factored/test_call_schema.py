@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playing import arm_of, compose_taubench
-from vocabularies import can_write, random_text, small_grammars, small_tokenizer
+from support.playing import arm_of, compose_taubench
+from support.vocabularies import can_write, random_text, small_grammars, small_tokenizer
 
 from factored import call_evaluation
 from factored.call_schema import FREE_LEVELS, LARGEST, call_schema

@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from playing import Says, Writes
+from support.playing import Says, Writes
 
 from factored.roles import ContextExceededError, InfrastructureError, InterruptedEpisodeError
 from factored.taubench.users import STOP, ScriptedUser

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from arms import command_line, finished
-from playing import arm_of, compose_taubench
+from support.arms import command_line, finished
+from support.playing import arm_of, compose_taubench
 
 from factored.call_evaluation import plan as plan_calls
 from factored.call_evaluation import run as run_calls

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import read_jsonl
-from chat_server import (
+from support.arms import read_jsonl
+from support.chat_server import (
     CUT,
     TRANSIENT,
     Answer,
@@ -20,8 +20,8 @@ from chat_server import (
     faulty,
     said,
 )
-from entries import Entry
-from playing import arm_of, compose_taubench, form_of
+from support.entries import Entry
+from support.playing import arm_of, compose_taubench, form_of
 
 from factored.arm import EMBEDDED
 from factored.calls import write_json_call

@@ -10,9 +10,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-import dying
 import pytest
-from arms import ROOT, command, command_environment, command_line, hear_ctrl_c, read_jsonl, results
+from support import dying
+from support.arms import (
+    ROOT,
+    command,
+    command_environment,
+    command_line,
+    hear_ctrl_c,
+    read_jsonl,
+    results,
+)
 
 import evaluate
 from harness.entry import start

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from playing import compose_taubench
+from support.playing import compose_taubench
 
 from factored.calls import Punt
 from factored.settings import canonical, taubench_settings

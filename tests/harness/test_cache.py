@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from arms import ROOT, finished, obey_file_modes
+from support.arms import ROOT, finished, obey_file_modes
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Decoding, Message, Request, failed, to_row

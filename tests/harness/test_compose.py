@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from entries import Entry
+from support.entries import Entry
 
 QUIET = ("engine=mock", "tracker=none", "limit=1")
 

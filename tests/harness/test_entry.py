@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from arms import command, obey_file_modes
-from entries import Entry
+from support.arms import command, obey_file_modes
+from support.entries import Entry
 
 from harness.engines.mock import MockEngine
 
@@ -216,7 +216,7 @@ def test_help_loads_no_heavy_library(tmp_path: Path):
     import subprocess
     import sys
 
-    from arms import ROOT, command_environment
+    from support.arms import ROOT, command_environment
 
     program = (
         "import atexit, runpy, sys\n"

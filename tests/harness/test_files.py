@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from arms import ROOT, finished
+from support.arms import ROOT, finished
 
 from harness.errors import UserError
 from harness.files import write_json, write_jsonl

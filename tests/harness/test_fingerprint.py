@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from arms import ROOT, compose_config, options
+from support.arms import ROOT, compose_config, options
 
 from harness import fingerprint as fingerprints
 from harness.fingerprint import cosmetic_keys, leaves

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from arms import ROOT, compose_config, finished, obey_file_modes
+from support.arms import ROOT, compose_config, finished, obey_file_modes
 
 from harness import folders
 from harness.errors import UserError

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from doubles import Capabilities
+from support.engines import Capabilities
 
 from harness.cache import GenerationCache
 from harness.completions import Completion, Decoding, Message, Request, failed

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import Capabilities
+from support.engines import Capabilities
 
 from harness.completions import Completion, Decoding, Message, Request
 from harness.generation import Backend

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from arms import command_environment, command_line
-from entries import Entry
+from support.arms import command_environment, command_line
+from support.entries import Entry
 
 from harness.engines.mock import MockEngine
 from harness.errors import UserError

@@ -1,8 +1,8 @@
 import io
 from pathlib import Path
 
-from arms import arm_of, mock_config, options, prompt, requests_of, row, write_rows
 from rich.console import Console
+from support.arms import arm_of, mock_config, options, prompt, requests_of, row, write_rows
 
 from memtoc.dry_run import dry_run
 

@@ -5,7 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import arm_of, compose_config, mock_config, options, prompt, requests_of, row, write_rows
+from support.arms import (
+    arm_of,
+    compose_config,
+    mock_config,
+    options,
+    prompt,
+    requests_of,
+    row,
+    write_rows,
+)
 
 from memtoc.episodes import episodes, sentinel_episodes
 from memtoc.settings import CONDITIONS

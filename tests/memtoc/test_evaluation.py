@@ -3,8 +3,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-import scripted
-from arms import (
+from support import scripted
+from support.arms import (
     ArmResult,
     compose_config,
     mock_config,

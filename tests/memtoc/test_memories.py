@@ -2,8 +2,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import scripted
-from arms import arm_of, mock_config, read_jsonl
+from support import scripted
+from support.arms import arm_of, mock_config, read_jsonl
 
 from harness.cache import GenerationCache
 from harness.errors import RunFailedError

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from entries import Entry
+from support.entries import Entry
 
 from harness.engines.mock import MockEngine
 from memtoc.settings import Shard

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import row, write_rows
+from support.arms import row, write_rows
 
 from harness.errors import UserError
 from memtoc.questions import Benchmark, load_rows, same_value

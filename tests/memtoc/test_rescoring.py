@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from arms import ROOT, command_environment, finished, mock_config, run, write_rows
-from arms import row as question
+from support.arms import ROOT, command_environment, finished, mock_config, run, write_rows
+from support.arms import row as question
 
 from harness.errors import UserError
 from memtoc import scoring

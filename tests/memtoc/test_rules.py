@@ -1,7 +1,7 @@
 """The table of rules between groups."""
 
 import pytest
-from arms import compose_config
+from support.arms import compose_config
 
 from harness.errors import UserError
 from memtoc.rules import plan

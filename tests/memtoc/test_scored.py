@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from arms import arm_of, mock_config, row, write_rows
+from support.arms import arm_of, mock_config, row, write_rows
 
 from harness.completions import Completion, failed
 from memtoc.episodes import episode

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from arms import read_jsonl
-from chat_server import CUT, Answer, Asked, chat_serving, error, faulty, said
-from entries import Entry, arm_folders
+from support.arms import read_jsonl
+from support.chat_server import CUT, Answer, Asked, chat_serving, error, faulty, said
+from support.entries import Entry, arm_folders
 
 
 def answers(asked: Asked) -> Answer:

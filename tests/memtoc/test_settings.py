@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import arm_of, compose_config, mock_config, row, write_rows
+from support.arms import arm_of, compose_config, mock_config, row, write_rows
 
 from harness.errors import UserError
 from memtoc.settings import CONDITIONS, arm_settings, canonical

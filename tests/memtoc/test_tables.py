@@ -3,9 +3,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import scripted
-from arms import ArmResult, mock_config, row, run, write_rows
 from rich.console import Console
+from support import scripted
+from support.arms import ArmResult, mock_config, row, run, write_rows
 
 from memtoc.arms import FinishedArm
 from memtoc.settings import Report

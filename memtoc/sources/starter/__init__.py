@@ -17,7 +17,8 @@ from typing import Any
 from jsonschema import Draft202012Validator, FormatChecker
 
 from harness.errors import UserError, one_of
-from memtoc.questions import Benchmark, check_questions, question_from_row, read_jsonl
+from harness.json_files import read_jsonl
+from memtoc.questions import Benchmark, check_questions, question_from_row
 from memtoc.sources.starter.tables import LookupFailedError
 from memtoc.sources.starter.tools import TOOLS
 

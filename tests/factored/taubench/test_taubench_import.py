@@ -5,7 +5,7 @@ import shutil
 import zipfile
 
 import pytest
-from building import Builder
+from support.building import Builder
 
 from factored.taubench.importing import import_data
 from factored.taubench.loading import content_digest, load_domain

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from playing import LIMITS, Says, form_of
+from support.playing import LIMITS, Says, form_of
 
 from factored.calls import CallChecker
 from factored.episode import Agent, run_episode

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import command, read_jsonl
-from playing import arm_of, compose_taubench
+from support.arms import command, read_jsonl
+from support.playing import arm_of, compose_taubench
 
 from factored.evaluation import evaluate
 from factored.taubench.__main__ import main

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from arms import command, options, read_jsonl
-from playing import Says, arm_of, compose_taubench
+from support.arms import command, options, read_jsonl
+from support.playing import Says, arm_of, compose_taubench
 
 from factored.evaluation import evaluate
 from factored.roles import Retries, Role, Usage

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from jsonschema import Draft202012Validator
-from vocabularies import allowed, can_write, random_text, small_grammars, small_tokenizer
+from support.vocabularies import allowed, can_write, random_text, small_grammars, small_tokenizer
 
 from harness.engines.decode import SeededSampling, greedy
 from harness.engines.grammar import Grammars, Held, refusal

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from vocabularies import small_tokenizer
+from support.vocabularies import small_tokenizer
 
 from harness.cache import cache_key
 from harness.completions import Completion, Decoding, Message, Request

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 import yaml
-from arms import ROOT
-from chat_server import (
+from support.arms import ROOT
+from support.chat_server import (
     CUT,
     EMPTY,
     GARBAGE,
@@ -27,7 +27,7 @@ from chat_server import (
     of_json,
     said,
 )
-from servers import serving
+from support.servers import serving
 
 from harness.cache import cache_key
 from harness.completions import Completion, Decoding, Message, Request, ToolCall

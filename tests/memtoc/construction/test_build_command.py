@@ -5,10 +5,10 @@ import json
 import shutil
 
 import pytest
-from building import SHARED, TOOLHOP, Builder, files_of, save, send_back, sheet
-from fake_wikidata import World, item, serve
 from openpyxl import load_workbook
 from sklearn.metrics import cohen_kappa_score
+from support.building import SHARED, TOOLHOP, Builder, files_of, save, send_back, sheet
+from support.fake_wikidata import World, item, serve
 
 from memtoc.questions import load_rows
 

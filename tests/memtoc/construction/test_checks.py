@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from memtoc.benchmark.drafts import WrongValues
 from memtoc.construction.checks import RULES, as_json, as_markdown, check
-from memtoc.construction.drafts import WrongValues
 from memtoc.questions import Question
 from memtoc.sources.memtoc import load
 from memtoc.sources.schemas import call_for

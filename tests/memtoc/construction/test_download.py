@@ -3,7 +3,7 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler
 
 import pytest
-from servers import serving
+from support.servers import serving
 
 from harness.errors import UserError
 from memtoc.construction.download import fetch

@@ -4,9 +4,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fake_wikidata import World, item, serve
+from support.fake_wikidata import World, item, serve
 
-from memtoc.construction.drafts import Draft
+from memtoc.benchmark.drafts import Draft
 from memtoc.construction.entities import entity_distractors, resolve
 from memtoc.construction.wikidata import Wikidata, WikidataSettings
 

@@ -7,17 +7,12 @@ from openpyxl import load_workbook
 from sklearn.metrics import cohen_kappa_score
 
 from harness.errors import UserError
-from memtoc.construction.drafts import Draft, WrongValues
+from memtoc.benchmark.drafts import Draft, Verdict, WrongValues
 from memtoc.construction.forms import (
-    AUDIT,
     AUTHORING,
     REVIEW,
-    TARGET,
-    audit,
-    audit_rows,
     authoring_rows,
     review_rows,
-    target_rows,
 )
 from memtoc.construction.packets import (
     cohens_kappa,
@@ -28,7 +23,6 @@ from memtoc.construction.packets import (
     write_packets,
 )
 from memtoc.construction.review import (
-    Verdict,
     read_overlay,
     review_counts,
     reviewed,
@@ -259,46 +253,3 @@ def test_authoring_asks_for_what_no_generator_found(tmp_path):
     fill(two, {}, {"near": "GOLD"})
     with pytest.raises(UserError, match="'near' equals the gold"):
         read_packet(two, AUTHORING, rows)
-
-
-def test_a_generator_is_audited_on_a_seeded_sample():
-    drafts = [Draft(f"q{n}-0", "1", 0, "", f"Q{n}?", "G", "person", "free_form") for n in range(50)]
-    wrong = {d.id: WrongValues(d.id, "W", None, "wikidata" if n % 2 else "temporal")
-             for n, d in enumerate(drafts)}  # fmt: skip
-    rows = audit_rows(drafts, wrong, "wikidata", 10, seed=1)
-    assert rows == audit_rows(drafts[::-1], wrong, "wikidata", 10, seed=1)
-    assert len(rows) == 10 and {wrong[r["id"]].branch for r in rows} == {"wikidata"}
-    assert set(rows[0]) == set(AUDIT.shown)
-    with pytest.raises(UserError, match=r"needs 26 values of branch 'wikidata' but there are 25"):
-        audit_rows(drafts, wrong, "wikidata", 26, seed=1)
-
-
-@pytest.mark.parametrize(
-    ("rejected", "sampled", "low", "high"),
-    # Exact binomial intervals as tabulated, to four places.
-    [(0, 30, 0.0, 0.1157), (3, 60, 0.0104, 0.1392), (5, 10, 0.1871, 0.8129)],
-)
-def test_the_rejection_rate_has_a_clopper_pearson_interval(rejected, sampled, low, high):
-    decided = {f"q{n}": {"verdict": "reject" if n < rejected else "accept"} for n in range(sampled)}
-    found = audit(decided, target=0.12)
-    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
-    assert found.rate == rejected / sampled
-    assert found.passed is (high <= 0.12)
-    with pytest.raises(UserError, match="no decided row"):
-        audit({}, target=0.1)
-
-
-def test_response_targets_use_the_same_packets(tmp_path):
-    rows = target_rows([QUESTION, replace(QUESTION, id="q2-0", far=None)])
-    assert [row["id"] for row in rows] == [
-        "q1-0-agree", "q1-0-arb", "q1-0-tool_gold", "q1-0-both_wrong",
-        "q2-0-agree", "q2-0-arb", "q2-0-tool_gold",
-    ]  # fmt: skip
-    one, _, two, _ = write_packets(tmp_path, TARGET, rows, seed=0)
-    default = {"response": "follow", "must_flag": "no"}
-    fill(one, {"q1-0-arb": {"response": "Own knowledge"}}, default)
-    fill(two, {"q1-0-arb": {"response": "both", "must_flag": "yes"}}, default)
-    merged = merge(TARGET, read_packet(one, TARGET, rows), read_packet(two, TARGET, rows))
-    assert list(merged.disputed) == ["q1-0-arb"]
-    assert merged.agreement["response"] == pytest.approx(6 / 7)
-    assert merged.kappa["must_flag"] == 0

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memtoc.construction.drafts import SourceQuestion, groups_of, natural_key
-from memtoc.construction.families import asked_by
+from memtoc.benchmark.drafts import SourceQuestion, groups_of, natural_key
+from memtoc.benchmark.families import asked_by
 from memtoc.construction.screening import computes, echo, ordinals, reasons, screen
 
 RELEASED = Path(__file__).parents[4] / "shared/data/memtoc/questions.jsonl"

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fake_wikidata import World, item, serve
 from sklearn.metrics import cohen_kappa_score
+from support.fake_wikidata import World, item, serve
 
 from harness.errors import UserError
 from memtoc.construction import stages, tables

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memtoc.construction.kinds import kind_of
-from memtoc.construction.temporal import MONTHS, parse_date, temporal_pair
+from memtoc.benchmark.dates import MONTHS, parse_date
+from memtoc.benchmark.kinds import kind_of
+from memtoc.construction.temporal import temporal_pair
 
 LAST_YEAR = 2025
 days = st.dates(date(101, 1, 1), date(2025, 12, 31))
@@ -87,39 +88,7 @@ def test_the_seed_and_the_key_both_change_the_draw():
     assert len({near(0, f"q{number}") for number in range(20)}) > 15
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["30 February 2001", "2001-13-01", "May 32, 1990", "Mayday 1990", "5 March", "5 March 12",
-     "born 5 March 1990", "1990", ""],
-)  # fmt: skip
-def test_what_is_no_calendar_date_is_not_read_as_one(text):
-    assert parse_date(text) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["17th October 2017", "October 3rd, 2017", "Sep. 3, 1999", "may 2001", "May 3, 2001",
-     "24 May 849", "29 February 1712", "0987-01-02", "October, 1990", "12 january 1960"],
-)  # fmt: skip
-def test_a_written_date_is_read_and_written_back_unchanged(text):
-    assert str(parse_date(text)) == text
-
-
 def test_a_gold_after_the_last_year_gets_no_future_value():
     pair = temporal_pair("2031", "year", 1, "q", LAST_YEAR)
     assert int(pair.near) <= LAST_YEAR
     assert temporal_pair("1 January 2031", "date", 1, "q", LAST_YEAR).near is None
-
-
-@pytest.mark.parametrize(
-    ("gold", "roots", "kind"),
-    [
-        ("1999", (), "year"), ("999", (), "number"), ("2100", (), "number"),
-        ("1,200.5", (), "number"), ("45%", (), "number"), ("America/New_York", (), "timezone"),
-        ("AC/DC", (), "other_string"), ("Ada", ("Q5",), "person"),
-        ("Paris", ("Q43229", "Q486972"), "place"), ("NASA", ("Q43229",), "organization"),
-        ("Dune", ("Q386724",), "work"), ("Ada", (), "other_string"),
-    ],
-)  # fmt: skip
-def test_the_kind_is_read_off_the_text_then_off_wikidata_classes(gold, roots, kind):
-    assert kind_of(gold, roots) == kind

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from fake_wikidata import World, item, serve, statements
+from support.fake_wikidata import World, item, serve, statements
 
 from harness.errors import UserError
 from memtoc.construction.wikidata import Wikidata, WikidataSettings, year_of

@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 import pytest
-from arms import arm_of, compose_config, folders, prompt, requests_of, run
+from support.arms import arm_of, compose_config, folders, prompt, requests_of, run
 
 from harness.errors import UserError
 from memtoc.episodes import sentinel_episodes

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from harness.errors import UserError
 from harness.seeds import generator
-from memtoc.construction.drafts import groups_of, natural_key
-from memtoc.construction.sheets import read_csv
+from memtoc.benchmark.drafts import groups_of, natural_key
+from memtoc.benchmark.sheets import read_csv
 from memtoc.questions import FOLDS
 
 # What weighs how much in the imbalance. A combination (family, kind and origin together) is rare

@@ -18,7 +18,7 @@ from memtoc.episodes import episodes, memory_request
 from memtoc.evaluation import evaluate
 from memtoc.rules import plan
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
 
 

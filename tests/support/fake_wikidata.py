@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
-from servers import serving
+from support.servers import serving
 
 ENTITY = "http://www.wikidata.org/entity/"
 

@@ -86,6 +86,16 @@ class WrongValues:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What review says: pass, repair (with the repaired near value) or exclude (with a reason)."""
+
+    verdict: str
+    near_repaired: str = ""
+    reason: str = ""
+    decided_by: str = "agreement"
+
+
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """Sorts q2-0 before q10-0: runs of digits compare as numbers, all else as text."""
     runs = re.findall(r"[0-9]+|[^0-9]+", text)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arms import ROOT
-from entries import Ended
 
 import build
 from harness.entry import start
+from support.arms import ROOT
+from support.entries import Ended
 
 SHARED = ROOT.parent / "shared" / "data" / "memtoc" / "questions.jsonl"
 TOOLHOP = ROOT / "tests" / "memtoc" / "sources" / "toolhop_30.json"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from memtoc.construction.temporal import TIMEZONE, YEAR, parse_date
+from memtoc.benchmark.dates import TIMEZONE, YEAR, parse_date
 
 NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:[, ]\d{3})+|\d+)(?:\.\d+)?\s?%?")
 # Classes that stand at the end of an instance-of, subclass-of path; the first that fits decides,

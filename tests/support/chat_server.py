@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from servers import serving
+from support.servers import serving
 
 
 @dataclass(frozen=True)

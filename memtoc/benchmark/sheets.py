@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_of
-from harness.files import disk_errors, write_atomic
+from harness.files import write_atomic
 
 # A spreadsheet runs what starts like this; in front of it a csv gets an apostrophe, which is
 # taken off again on reading.
@@ -108,11 +108,7 @@ def write_xlsx(
         if name in choices:
             _offer(sheet, letter, choices[name])
     book.properties.created = _EPOCH
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
-        partial.write_bytes(_timeless(book))
-        partial.replace(path)
+    write_atomic(path, _timeless(book))
 
 
 def _append(sheet: Any, values: Sequence[str], font: Any) -> None:

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from arms import ROOT
-
 from factored.agents import Form
 from factored.arm import TauBenchArm, prepare
 from factored.episode import Limits
@@ -14,6 +12,7 @@ from factored.planners import Decision
 from factored.settings import canonical, taubench_settings
 from harness.completions import Message
 from harness.settings import resolve
+from support.arms import ROOT
 
 LIMITS = Limits(
     steps=30, planner_calls=60, seconds=60.0, punt_costs_step=True, upstream_strict=False

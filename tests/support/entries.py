@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from arms import ROOT
 
 import evaluate
 from harness.entry import start
+from support.arms import ROOT
 
 
 class Ended(NamedTuple):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from memtoc.construction.drafts import SourceQuestion
-from memtoc.construction.folds import (
+from memtoc.benchmark.drafts import SourceQuestion
+from memtoc.benchmark.folds import (
     Member,
     assign_folds,
     crossings,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from arms import mock_config, row, scripted, write_rows
+from support.arms import mock_config, row, scripted, write_rows
 
 GOLD = ["", "Ravenna", "Utrecht", "Bergen", "Toledo", "Padua", "Ghent", "Leipzig", "Porto"]
 NEAR = ["", "Modena", "Haarlem", "Stavanger", "Segovia", "Verona", "Bruges", "Dresden", "Braga"]

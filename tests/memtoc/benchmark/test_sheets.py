@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook, load_workbook
 
 from harness.errors import UserError
-from memtoc.construction.sheets import csv_text, read_csv, read_sheet, write_csv, write_xlsx
+from memtoc.benchmark.sheets import csv_text, read_csv, read_sheet, write_csv, write_xlsx
 
 COLUMNS = ("id", "value")
 ROWS = [

@@ -1,0 +1,42 @@
+"""The blocks in which reasoning models write their thoughts, ``<think>...</think>`` and its like.
+
+Templates may open a block in the prompt, and a limit may cut it off: a text can hold the closing
+tag alone, or the opening one.
+"""
+
+import re
+
+TAG = "(?:think|thinking|thought|reasoning)>"
+_MARK = re.compile(f"<(/?){TAG}", re.IGNORECASE)  # group 1 is "/" where a thought ends
+_OPENS = re.compile(f"<{TAG}", re.IGNORECASE)
+_CLOSES = re.compile(f"</{TAG}", re.IGNORECASE)
+_BLOCK = re.compile(
+    rf"\A(?:(?!<{TAG}).)*?</{TAG}|<{TAG}.*?(?:</{TAG}|\Z)", re.DOTALL | re.IGNORECASE
+)
+
+
+def opens_thought(text: str) -> bool:
+    """Whether a thought begins anywhere in the text."""
+    return bool(_OPENS.search(text))
+
+
+def thought_is_open(text: str) -> bool:
+    """Whether the text ends inside of a thought."""
+    marks = _MARK.findall(text)
+    return bool(marks) and not marks[-1]
+
+
+def without_thoughts(text: str) -> str:
+    """The text without its thoughts, closed or not; what stands between two of them is kept."""
+    return _BLOCK.sub("", text).strip()
+
+
+def after_thoughts(text: str) -> str:
+    """What follows the last closed thought, up to one that is left open.
+
+    For the answer of a reply: what stands before or between thoughts is a draft of it.
+    """
+    closed = list(_CLOSES.finditer(text))
+    rest = text[closed[-1].end() :] if closed else text
+    opened = _OPENS.search(rest)
+    return rest[: opened.start()] if opened else rest

@@ -1,0 +1,1 @@
+"""What sources and construction both stand on: kinds, families, folds, drafts and sheets."""

@@ -1,0 +1,1 @@
+"""What tests share; imported as ``support.NAME`` (see pythonpath in pyproject.toml)."""
