@@ -38,6 +38,7 @@ class HfSpec(EngineSpec):
 
     reads_weights: ClassVar[bool] = True
     supports_schema: ClassVar[bool] = True
+    supports_adapters: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
         """Kind and precision."""

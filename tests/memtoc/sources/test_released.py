@@ -150,7 +150,7 @@ def test_an_arm_of_released_prompts_runs_and_counts_the_rows_it_lacks(tmp_path):
     result = run(released_config(tmp_path, "formulation=paraB"))
     skipped = result.manifest["counts"]["skipped"]
     assert skipped == {"tool_wrong_far": 2, "tool_error": 2, "noop": 2}
-    assert result.manifest["benchmark"]["kept"] == 2
+    assert result.manifest["about"]["benchmark"]["kept"] == 2
 
 
 def test_what_the_prompts_have_settled_is_no_part_of_the_arm(tmp_path):
