@@ -162,7 +162,7 @@ def _options(group: str) -> Sequence[str]:
 
 
 def _primaries() -> list[str]:
-    return sorted(path.stem for path in CONF.glob("*.yaml"))
+    return sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "base")
 
 
 def _keys(config_name: str, choices: Sequence[str]) -> set[str]:

@@ -33,7 +33,8 @@ class Run:
     ``slug`` names it for people, ``root`` is the folder of its folder. ``config`` is canonical;
     its ``cosmetic`` keys are no part of the identity, the ``digests`` of what it names are.
     ``backends`` are the models that take part, by role; ``adapters`` the digests of those that
-    requests name, by role. ``sweep`` names the sweep that the run belongs to, if any.
+    requests name, by role. ``product`` is the line of research, as trackers call their projects;
+    ``sweep`` names the sweep that the run belongs to, if any.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Run:
     backends: Mapping[str, Backend] = field(default_factory=dict)
     adapters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tracker: NoTracker | WandbTracker = UNTRACKED
+    product: str = ""
     sweep: str = ""
 
     @cached_property
@@ -120,6 +122,7 @@ def execute(
         run.folder,
         run.root,
         run.sweep,
+        run.product,
     )
     with tracked(run.tracker, described) as log:
         with open_folder(run.root, run.slug, run.fingerprint, run.config, run.cosmetic) as folder:

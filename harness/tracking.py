@@ -41,8 +41,8 @@ class WandbTracker:
     name: Name
     kind: Literal["wandb"]
     mode: Literal["offline", "online"]
-    # What W&B takes.
-    project: Annotated[Filled, Field(max_length=128, pattern=r"^[^/\\#?%:]+$")]
+    # What W&B takes; None is the product that the run belongs to.
+    project: Annotated[Filled, Field(max_length=128, pattern=r"^[^/\\#?%:]+$")] | None
     entity: Filled | None
     group: Filled | None
     tags: tuple[Filled, ...]
@@ -56,7 +56,8 @@ class TrackedRun:
     """What is known of a run before it starts; ``id`` is the same for the same run again.
 
     ``folder`` is where its own files will be, ``root`` where the tracker puts its own; ``sweep``
-    groups the runs of a sweep where the config names no group.
+    groups the runs of a sweep where the config names no group, ``product`` is the project where it
+    names none.
     """
 
     id: str
@@ -66,6 +67,7 @@ class TrackedRun:
     folder: Path
     root: Path
     sweep: str = ""
+    product: str = ""
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def _init(spec: WandbTracker, run: TrackedRun, mode: Literal["offline", "online"
     )
     named: dict[str, Any] = {}
     if not _of_an_agent():
-        named = {"project": spec.project, "entity": spec.entity, "id": run.id}
+        named = {"project": spec.project or run.product, "entity": spec.entity, "id": run.id}
         named["resume"] = "allow" if mode == "online" else None
     return wandb.init(
         mode=mode,

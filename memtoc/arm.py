@@ -77,6 +77,7 @@ class Arm:
         return replace(
             self._run(ARM, parts, Path(arm.paths.runs), self.config),
             tracker=arm.tracker,
+            product="memtoc",
             sweep=self.sweep,
         )
 
