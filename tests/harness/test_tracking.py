@@ -103,7 +103,7 @@ def test_an_arm_is_one_run_with_config_rates_sample_and_artifact(entry: Entry):
     assert shown.run.job_type == "evaluate"
     assert shown.config["formulation"]["name"] == "ref"
     assert shown.config["limit"] == 3
-    assert set(shown.config["digests"]) == {"benchmark", "engine", "weights"}
+    assert set(shown.config["digests"]) == {"adapter", "benchmark", "engine", "weights"}
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     rates = metrics["matchers"]["boundary"]["rates"]
     for rate in rates:
