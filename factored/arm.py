@@ -10,7 +10,7 @@ from typing import Any
 from factored.agents import NativeApiForm
 from factored.scripts import Script, Scripts, check_user, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, TauBenchSettings
-from factored.taubench.environment import LoadedDomain, score
+from factored.taubench.environment import LoadedDomain
 from factored.taubench.loading import data_folder, load_domain
 from factored.taubench.tasks import Task
 from factored.tool_agents import call_schema_of
@@ -84,8 +84,9 @@ class TauBenchArm:
         return len(self.loaded.tasks[self.settings.domain.split]) - len(self.tasks)
 
     def _player(self, role: str) -> str:
-        played = self.settings.played.get(role)
-        return played.model.name if played else str(getattr(self.settings, role).name)
+        """Return the name of the model that plays a role, or of what plays it without a model."""
+        model_role = self.settings.model_roles.get(role)
+        return model_role.model.name if model_role else str(getattr(self.settings, role).name)
 
     def script(self, kind: str, task_id: int, trial: int) -> Script:
         """The script of an episode; raises UserError where there is none."""
@@ -199,11 +200,11 @@ def _scripts(settings: TauBenchSettings, folder: Path) -> dict[str, Scripts]:
 def _backends(settings: TauBenchSettings) -> dict[str, Backend]:
     """One backend a role; roles of the same model on the same engine share it."""
     found: dict[str, Backend] = {}
-    for role, played in settings.played.items():
+    for role, spec in settings.model_roles.items():
         checkpoint = None
-        if played.engine.reads_weights:
-            checkpoint = locate(played.model, Path(settings.paths.cache))
-        backend = Backend(played.engine, played.model, checkpoint)
+        if spec.engine.reads_weights:
+            checkpoint = locate(spec.model, Path(settings.paths.cache))
+        backend = Backend(spec.engine, spec.model, checkpoint)
         found[role] = next((known for known in found.values() if known == backend), backend)
     return found
 
@@ -218,23 +219,3 @@ def _data_digest(loaded: LoadedDomain, tasks: Mapping[int, Task]) -> str:
             "tasks": {str(index): task.as_row() for index, task in tasks.items()},
         }
     )
-
-
-def recorded_run(arm: TauBenchArm, task_id: int, trial: int) -> dict[str, Any]:
-    """What a recorded dialogue gave: its reward and the hash of its final state.
-
-    Beside it: the reward of its messages without any call, and whether its task needs a write.
-    """
-    loaded, task = arm.loaded, arm.tasks[task_id]
-    script = arm.script("recorded", task_id, trial)
-    db = loaded.fresh_state()
-    for action in script.actions:
-        if loaded.domain.tool(action.name):
-            loaded.run(db, action)
-    untouched = loaded.fresh_state()
-    return {
-        "reward": script.reward,
-        "final_hash": db.data_hash(),
-        "no_call_reward": score(loaded, task, untouched, script.actions).reward,
-        "needs_write": loaded.ground_truth_hash(task) != untouched.data_hash(),
-    }

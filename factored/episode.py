@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field
 
 from factored.agents import Ask, Form, Reading, Say, WrittenCall, read_calls
-from factored.calls import CallChecker, Punt, read_json_call
+from factored.call_checks import CallChecker, Punt, read_json_call
 from factored.planners import Decision, Planner, ScriptOverError
 from factored.roles import ContextExceededError, InfrastructureError, InterruptedEpisodeError
 from factored.taubench.environment import Environment, Reward, Step, score

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from factored import call_evaluation
 from factored.arm import TauBenchArm, prepare
+from factored.calls import run as calls
 from factored.dry_run import dry_run
 from factored.evaluation import RESULTS, TauBenchResult, evaluate
 from factored.settings import canonical, taubench_settings
@@ -19,26 +19,32 @@ from harness.tracking import Findings, TrackedRun, tracked
 FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", RESULTS)
 
 
-def plan(container: dict[str, Any]) -> Plan:
-    """What a resolved config asks for: canonical, validated."""
-    if container["task"] == "calls":
-        return call_evaluation.plan(container)
-    config, notes = canonical(container)
-    taubench_settings(config)
-    players = [config[role] for role in ("planner", "tool_agent", "user")]
+def plan(config: dict[str, Any]) -> Plan:
+    """Return what a resolved config asks for: checked, in its one spelling.
+
+    Raises UserError that names the key and a value that would do.
+    """
+    if config["task"] == "calls":
+        return calls.plan(config)
+    spelt, notes = canonical(config)
+    taubench_settings(spelt)
+    players = [spelt[role] for role in ("planner", "tool_agent", "user")]
     models = [[player.get("model"), player.get("engine")] for player in players if player]
-    return Plan(config, digest_of(models), tuple(notes))
+    return Plan(spelt, digest_of(models), tuple(notes))
 
 
 def run(planned: Plan) -> Outcome:
-    """Runs what was planned."""
+    """Run what was planned and say how it went.
+
+    Raises UserError for anything a user can mend, RunFailedError where too much of it failed.
+    """
     if planned.config["task"] == "calls":
-        return call_evaluation.run(planned)
+        return calls.run(planned)
     return run_arm(planned)
 
 
 def run_arm(planned: Plan) -> Outcome:
-    """Evaluates the arm, or shows what it would do.
+    """Run the arm, or print what it would do.
 
     Raises UserError for anything a user can mend, RunFailedError where too many episodes met
     infrastructure trouble.
@@ -74,9 +80,11 @@ def _tracked_run(arm: TauBenchArm) -> TrackedRun:
 
 
 def _findings(result: TauBenchResult) -> Findings:
-    """pass^k, punts and errors; the arm's files."""
+    """Collect pass^k, punts and ends, and the arm's files, for the tracker."""
     metrics = result.metrics
-    scalars = {f"pass^{row['k']}": row["value"] for row in metrics["pass"] if row["value"]}
-    scalars |= {f"turns/{name}": metrics["turns"][name] for name in ("turns", "calls", "punts")}
-    scalars |= {f"ended/{name}": float(count) for name, count in metrics["ended"].items()}
+    turns = metrics.turns
+    scalars = {f"pass^{row.k}": row.value for row in metrics.pass_all if row.value is not None}
+    for name, count in (("turns", turns.turns), ("calls", turns.calls), ("punts", turns.punts)):
+        scalars[f"turns/{name}"] = count
+    scalars |= {f"ended/{name}": float(count) for name, count in metrics.ended.items()}
     return Findings(scalars, [], [result.folder / name for name in FILES])

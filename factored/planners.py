@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from factored.agents import Form
-from factored.roles import Played, Role
+from factored.roles import Role, RoleSettings
 from factored.taubench.tasks import Action
 from harness.completions import Message, ToolCall
 from harness.texts import Name
@@ -37,7 +37,7 @@ class Planner(Protocol):
 
 
 @dataclass(frozen=True)
-class ModelPlannerSpec(Played):
+class ModelPlannerSpec(RoleSettings):
     """A large model, in context."""
 
     name: Name

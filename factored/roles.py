@@ -3,10 +3,10 @@
 import re
 import secrets
 import threading
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from time import monotonic
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -56,7 +56,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Played:
+class RoleSettings:
     """The model that plays a role."""
 
     model: ModelSpec
@@ -89,9 +89,18 @@ class Usage:
     retries: int = 0
     cost: float = 0.0
 
-    def as_row(self) -> dict[str, Any]:
-        """The counts as they stand in files."""
-        return {**asdict(self), "seconds": round(self.seconds, 3), "cost": round(self.cost, 6)}
+    def rounded(self) -> "Usage":
+        """Return the counts as they stand in an episode's row: milliseconds, millionths of a $."""
+        return replace(self, seconds=round(self.seconds, 3), cost=round(self.cost, 6))
+
+
+def summed(counts: Iterable[Usage]) -> Usage:
+    """Return the sum of all counts, seconds and cost to 6 decimals."""
+    total = Usage()
+    for one in counts:
+        for field in fields(Usage):
+            setattr(total, field.name, getattr(total, field.name) + getattr(one, field.name))
+    return replace(total, seconds=round(total.seconds, 6), cost=round(total.cost, 6))
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ class Role:
     """One model in one episode; ``usage`` grows with every reply."""
 
     name: str
-    played: Played
+    settings: RoleSettings
     backend: SharedBackend
     retries: Retries
     seed: int
@@ -134,12 +143,12 @@ class Role:
         """
         request = Request(
             tuple(messages),
-            self.played.decoding,
+            self.settings.decoding,
             seed=self._seed(),
             schema=schema,
             tools=tuple(tools),
         )
-        times = 0 if isinstance(self.played.engine, AsksServer) else self.retries.times
+        times = 0 if isinstance(self.settings.engine, AsksServer) else self.retries.times
         for attempt in range(times + 1):
             if attempt:
                 self.usage.retries += 1
@@ -165,7 +174,7 @@ class Role:
             self.usage.seconds += monotonic() - started
 
     def _text(self, completion: Completion) -> str:
-        usage, price = self.usage, self.played.price
+        usage, price = self.usage, self.settings.price
         usage.calls += 1
         usage.prompt_tokens += completion.prompt_tokens
         usage.completion_tokens += completion.completion_tokens
@@ -174,11 +183,13 @@ class Role:
             price.prompt * completion.prompt_tokens
             + price.completion * completion.completion_tokens
         ) / 1e6
-        return without_thoughts(completion.text) if self.played.model.thinking else completion.text
+        return (
+            without_thoughts(completion.text) if self.settings.model.thinking else completion.text
+        )
 
     def _seed(self) -> int:
         """0 under greedy decoding; else drawn from seed, role, episode and place in it."""
-        if self.played.decoding.temperature == 0:
+        if self.settings.decoding.temperature == 0:
             return 0
         key = f"{self.key}/{self.usage.calls}"
         return generator(self.seed, self.name, key).getrandbits(31)

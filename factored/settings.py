@@ -9,7 +9,7 @@ from pydantic import Field
 from factored.agents import AgentSpec
 from factored.episode import Limits
 from factored.planners import ModelPlannerSpec, ScriptSpec
-from factored.roles import Played
+from factored.roles import RoleSettings
 from factored.taubench.simulator import (
     PLACEHOLDERS,
     HumanSpec,
@@ -108,10 +108,10 @@ class TauBenchSettings:
     paths: Paths
 
     @property
-    def played(self) -> dict[str, Played]:
+    def model_roles(self) -> dict[str, RoleSettings]:
         """The roles that a model plays, by name."""
         roles = {"planner": self.planner, "tool_agent": self.tool_agent, "user": self.user}
-        return {name: role for name, role in roles.items() if isinstance(role, Played)}
+        return {name: role for name, role in roles.items() if isinstance(role, RoleSettings)}
 
     @property
     def scripts(self) -> set[str]:

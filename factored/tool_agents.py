@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
+from factored.call_checks import Punt, punt, write_json_call
 from factored.call_schema import Constrained, call_schema
-from factored.calls import Punt, punt, write_json_call
 from factored.requests import RequestError, parse_request
-from factored.roles import ContextExceededError, Played, Role
+from factored.roles import ContextExceededError, Role, RoleSettings
 from harness.completions import Message
 from harness.engines.base import HoldsToSchemas
 from harness.texts import Filled, Name, holding
@@ -43,7 +43,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class ModelToolAgentSpec(Played):
+class ModelToolAgentSpec(RoleSettings):
     """A small model.
 
     ``context`` is what it reads before the request: nothing, the ``last`` messages, or all of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from factored.agents.forms import MarkedForm, Reading, WrittenCall, read_marked
-from factored.calls import punt, write_json_call
+from factored.call_checks import punt, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 
 

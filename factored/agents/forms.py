@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from factored.calls import Punt, punt
+from factored.call_checks import Punt, punt
 from factored.taubench.tasks import Action
 
 Schemas = Sequence[Mapping[str, Any]]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from factored.agents.forms import Reading, Say, Schemas, WrittenCall
-from factored.calls import punt, write_json_call
+from factored.call_checks import punt, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 from harness.completions import ToolCall
 from harness.texts import holding

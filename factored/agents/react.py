@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from factored.agents.forms import Reading, Say, TextForm, WrittenCall
-from factored.calls import punt, read_json_call, write_json_call
+from factored.call_checks import punt, read_json_call, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 
 ACTION = "Action:"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from factored.roles import Played, Role, without_thoughts
+from factored.roles import Role, RoleSettings, without_thoughts
 from factored.taubench.users import STOP
 from harness.completions import Message
 from harness.texts import Name
@@ -28,7 +28,7 @@ _VERDICT = re.compile(r"\b(true|false)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class SimulatedUserSpec(Played):
+class SimulatedUserSpec(RoleSettings):
     """``instruction`` is the simulator's prompt, {task} stands for what the user wants."""
 
     name: Name

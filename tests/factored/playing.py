@@ -9,9 +9,12 @@ from arms import ROOT
 
 from factored.agents import Form
 from factored.arm import TauBenchArm, prepare
-from factored.episode import Limits
+from factored.episode import Ended, Limits, Turn
+from factored.evaluation import TauBenchResult
 from factored.planners import Decision
+from factored.results import EpisodeInfo, EpisodeRow
 from factored.settings import canonical, taubench_settings
+from factored.taubench.tasks import Task
 from harness.completions import Message
 from harness.settings import resolve
 
@@ -41,6 +44,27 @@ def arm_of(config: Mapping[str, Any]) -> TauBenchArm:
 
 def form_of(name: str) -> Form:
     return taubench_settings(canonical(compose_taubench(f"agent={name}"))[0]).agent
+
+
+def metrics_of(result: TauBenchResult) -> dict[str, Any]:
+    """The content of the arm's metrics.json."""
+    found: dict[str, Any] = json.loads((result.folder / "metrics.json").read_text())
+    return found
+
+
+def row_of(
+    task_id: int = 0,
+    trial: int = 0,
+    reward: float | None = 1.0,
+    ended: Ended = "user_stop",
+    task: Task | None = None,
+    turns: Sequence[Turn] = (),
+) -> EpisodeRow:
+    """An episode's row, of which a test looks at a few values."""
+    info = EpisodeInfo(task or Task("", "", (), ()), "user", 0.0, None)
+    return EpisodeRow(
+        task_id, reward, info, (), trial, 0, ended, 1, None, None, None, tuple(turns), {}
+    )
 
 
 class Says:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from playing import arm_of, compose_taubench, form_of
 
 from factored.agents import Ask, NativeApiForm, Say, WrittenCall, read_calls
-from factored.calls import Punt, read_json_call
+from factored.call_checks import Punt, read_json_call
 from factored.evaluation import evaluate
 from factored.requests import parse_request
 from factored.taubench.tasks import Action

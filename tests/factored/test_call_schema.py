@@ -9,9 +9,9 @@ import pytest
 from playing import arm_of, compose_taubench
 from vocabularies import can_write, random_text, small_grammars, small_tokenizer
 
-from factored import call_evaluation
+from factored.call_checks import CallChecker, Punt, read_json_call
 from factored.call_schema import FREE_LEVELS, LARGEST, call_schema
-from factored.calls import CallChecker, Punt, read_json_call
+from factored.calls import run as call_evaluation
 from factored.jobs import plan
 from factored.taubench.environment import LoadedDomain
 from factored.taubench.loading import load_domain, read_json

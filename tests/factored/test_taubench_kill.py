@@ -29,7 +29,7 @@ TRACED = frozenset(
     str(path)
     for folder in ("harness", "factored")
     for path in (ROOT / folder).glob("*.py")
-    if path.stem not in ("settings", "metrics", "requests", "compose", "episode", "calls")
+    if path.stem not in ("settings", "metrics", "requests", "compose", "episode", "call_checks")
 )
 
 
