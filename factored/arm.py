@@ -26,7 +26,7 @@ EMBEDDED = Path(__file__).with_name("taubench") / "data"
 
 @dataclass(frozen=True)
 class TauBenchArm:
-    """What a run stands on; ``scripts`` and ``backends`` hold what the settings call for."""
+    """Settings and what they name: tasks by id, scripts by kind, a backend for each model role."""
 
     settings: TauBenchSettings
     config: Mapping[str, Any]
@@ -37,7 +37,10 @@ class TauBenchArm:
 
     @property
     def digests(self) -> dict[str, str | None]:
-        """Digests of what the config names: data, recording, weights and engine of each role."""
+        """Digests of what the config names: data, recording, weights and engine of each role.
+
+        None for a part that the arm has not.
+        """
         recording = self.settings.taubench.recording
         found: dict[str, str | None] = {
             "data": _data_digest(self.loaded, self.tasks),
@@ -50,7 +53,7 @@ class TauBenchArm:
 
     @property
     def fingerprint(self) -> str:
-        """Identity of the arm."""
+        """Identity of the arm: a digest of its config and of everything that this names."""
         return fingerprint(self.config, self.digests)
 
     @property
@@ -69,18 +72,21 @@ class TauBenchArm:
 
     @cached_property
     def call_schema(self) -> str | None:
-        """What the tool agent's text is held to; raises UserError where it cannot be."""
+        """The schema that the tool agent's text is held to, None where it writes freely.
+
+        Raises UserError where no text can be held to it.
+        """
         return call_schema_of(self.settings.tool_agent, self.loaded.schemas)
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The schemas that go beside the planner's messages: none where they are in its prompt."""
+        """The tools' schemas that go beside the planner's messages, none where they are in it."""
         agent = self.settings.agent
         return agent.tools(self.loaded.schemas) if isinstance(agent, NativeApiForm) else ()
 
     @property
     def skipped(self) -> int:
-        """Tasks of the split that are left out, for one reason or another."""
+        """The number of the split's tasks that are left out, for whatever reason."""
         return len(self.loaded.tasks[self.settings.domain.split]) - len(self.tasks)
 
     def _player(self, role: str) -> str:
@@ -89,7 +95,10 @@ class TauBenchArm:
         return model_role.model.name if model_role else str(getattr(self.settings, role).name)
 
     def script(self, kind: str, task_id: int, trial: int) -> Script:
-        """The script of an episode; raises UserError where there is none."""
+        """Return the script of an episode; ``kind`` is ``scripted`` or ``recorded``.
+
+        Raises UserError where there is none, or where it is about another user than the task.
+        """
         scripts = self.scripts[kind]
         if (task_id, trial) not in scripts:
             raise UserError(
@@ -101,7 +110,7 @@ class TauBenchArm:
         return script
 
     def facts(self) -> dict[str, Any]:
-        """What a manifest says of the arm's make."""
+        """Return what the manifest says of the arm: digests, engines, tasks, versions."""
         roles = {role: backend.facts() for role, backend in self.backends.items()}
         return {
             "digests": self.digests,
@@ -115,9 +124,10 @@ class TauBenchArm:
 
 
 def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchArm:
-    """Loads the data and finds the checkpoints; no weights are read.
+    """Load the data and the scripts, and find the checkpoints; no weights are read.
 
-    Raises UserError for data, a recording or a model that cannot be used.
+    Raises UserError for data, a recording or a model that cannot be used, and where the scripts
+    lack an episode of the arm.
     """
     spec = settings.domain
     folder = EMBEDDED if spec.embedded else data_folder(settings.taubench.path)
@@ -143,9 +153,10 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
 
 
 def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
-    """The tasks of a split by id, without those of ``exclude`` and those that cannot be scored.
+    """Return the tasks of a split by id, without ``exclude`` and those that cannot be scored.
 
-    Raises UserError for an id that is not there, and for a task that is named and cannot be scored.
+    Raises UserError for an id that the split lacks, for a task that is named and cannot be scored,
+    and where no task is left.
     """
     if spec.split not in loaded.tasks:
         raise UserError(
@@ -170,7 +181,10 @@ def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
 def _with_scripts(
     tasks: dict[int, Task], spec: DomainSpec, scripts: Mapping[str, Scripts]
 ) -> dict[int, Task]:
-    """Of all tasks of a split, those that were recorded; a list of tasks stays as it is."""
+    """Return the tasks that were recorded, out of a whole split; a list of tasks stays whole.
+
+    A listed task that is not recorded is refused by ``TauBenchArm.script``, by name.
+    """
     if spec.tasks is not None or "recorded" not in scripts:
         return tasks
     recorded = {task_id for task_id, _ in scripts["recorded"]}
@@ -198,7 +212,7 @@ def _scripts(settings: TauBenchSettings, folder: Path) -> dict[str, Scripts]:
 
 
 def _backends(settings: TauBenchSettings) -> dict[str, Backend]:
-    """One backend a role; roles of the same model on the same engine share it."""
+    """Return a backend for each role; roles of the same model on the same engine share it."""
     found: dict[str, Backend] = {}
     for role, spec in settings.model_roles.items():
         checkpoint = None
@@ -210,7 +224,7 @@ def _backends(settings: TauBenchSettings) -> dict[str, Backend]:
 
 
 def _data_digest(loaded: LoadedDomain, tasks: Mapping[int, Task]) -> str:
-    """Over the databases, the schemas, the policy, and the tasks that are run."""
+    """Digest the databases, the schemas, the policy, and the tasks that are run."""
     return digest_of(
         {
             "state": loaded.fresh_state().data_hash(),

@@ -13,7 +13,7 @@ from factored.tool_agents import ModelToolAgentSpec, constraint_in_words, tool_a
 
 
 def dry_run(arm: TauBenchArm, console: Console) -> None:
-    """Prints each role's first prompt, and how many episodes there are."""
+    """Print each role's first prompt, and how many episodes there are."""
     settings = arm.settings
     _say(console, f"arm {arm.name}")
     _show(console, "planner", settings.agent.system(arm.loaded.policy, arm.loaded.schemas))
@@ -32,14 +32,14 @@ def dry_run(arm: TauBenchArm, console: Console) -> None:
 def show_tool_agent(
     console: Console, spec: ModelToolAgentSpec, schemas: Sequence[Mapping[str, Any]], request: str
 ) -> None:
-    """Prints the prompt of a request without its dialogue, and what the reply is held to."""
+    """Print the prompt of a request without its dialogue, and what the reply is held to."""
     prompt, _ = tool_agent_messages(spec, schemas, request, [])
     _show(console, "tool agent", "\n\n".join(message.content for message in prompt))
     _say(console, constraint_in_words(spec, len(schemas)))
 
 
 def _show_user(console: Console, spec: SimulatedUserSpec, task: Task) -> None:
-    """The simulator's prompt, and those of its judge; a dialogue has none of the rest yet."""
+    """Print the simulator's prompt and its judge's, with the task alone filled in."""
     for key in PLACEHOLDERS:
         if hasattr(spec, key):
             title = "user" if key == "instruction" else f"user, {key}"
@@ -47,7 +47,7 @@ def _show_user(console: Console, spec: SimulatedUserSpec, task: Task) -> None:
 
 
 def _example(arm: TauBenchArm) -> Action:
-    """A call of the tasks' ground truth, or of a tool without parameters."""
+    """Return a call of the tasks' ground truth, or one of the domain's first tool."""
     actions = [action for task in arm.tasks.values() for action in task.actions]
     return actions[0] if actions else Action(arm.loaded.domain.tools[0].name, {})
 

@@ -49,7 +49,7 @@ class InterruptedEpisodeError(Exception):
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens."""
+    """Price in US dollars for a million tokens."""
 
     prompt: Annotated[float, Field(ge=0)]
     completion: Annotated[float, Field(ge=0)]
@@ -57,7 +57,7 @@ class Price:
 
 @dataclass(frozen=True)
 class RoleSettings:
-    """The model that plays a role."""
+    """The model that plays a role, how it runs, and what its tokens cost."""
 
     model: ModelSpec
     engine: EngineSpec
@@ -74,7 +74,7 @@ class Reply(NamedTuple):
 
 @dataclass
 class Usage:
-    """What a role has cost in one episode.
+    """What a role has cost in one episode; ``cost`` in US dollars.
 
     ``truncated`` counts replies cut at their length, ``shortened`` dialogues of which the role was
     shown a part, ``retries`` calls that failed and were made again.
@@ -90,7 +90,7 @@ class Usage:
     cost: float = 0.0
 
     def rounded(self) -> "Usage":
-        """Return the counts as they stand in an episode's row: milliseconds, millionths of a $."""
+        """Return the counts as an episode's row holds them: seconds to 3 decimals, cost to 6."""
         return replace(self, seconds=round(self.seconds, 3), cost=round(self.cost, 6))
 
 
@@ -105,21 +105,27 @@ def summed(counts: Iterable[Usage]) -> Usage:
 
 @dataclass(frozen=True)
 class Retries:
-    """How often a failed call is made again, and the pause before the first time, doubled since."""
+    """How often a failed call is made again, and the pause in seconds before the first time.
+
+    The pause doubles each time; ``stopping`` cuts it short.
+    """
 
     times: int
     pause_s: float
     stopping: threading.Event
 
     def wait(self, attempt: int) -> None:
-        """The pause before an attempt (1, 2, ...); raises InterruptedEpisodeError when stopped."""
+        """Pause before an attempt (1, 2, ...); raises InterruptedEpisodeError when stopped."""
         if self.stopping.wait(self.pause_s * 2 ** (attempt - 1)):
             raise InterruptedEpisodeError
 
 
 @dataclass
 class Role:
-    """One model in one episode; ``usage`` grows with every reply."""
+    """One model in one episode; ``usage`` grows with every reply.
+
+    ``key`` names the episode (task/trial): seeds are drawn for it.
+    """
 
     name: str
     settings: RoleSettings
@@ -130,16 +136,19 @@ class Role:
     usage: Usage
 
     def reply(self, messages: Sequence[Message], schema: str | None = None) -> str:
-        """The model's text, without its thoughts; held to a JSON schema where one is given."""
+        """Return the model's text without its thoughts, held to a JSON schema if one is given.
+
+        Raises what ``answer`` raises.
+        """
         return self.answer(messages, schema=schema).text
 
     def answer(
         self, messages: Sequence[Message], schema: str | None = None, tools: Sequence[str] = ()
     ) -> Reply:
-        """The model's text, and its calls of the ``tools`` that it is offered.
+        """Return the model's text, and its calls of the ``tools`` (schemas as JSON) it is offered.
 
-        Raises InfrastructureError after the last attempt, ContextExceededError at once. An engine
-        that asks a server has made its own attempts.
+        Raises ContextExceededError where the model cannot read that much, InterruptedEpisodeError
+        where the run is being stopped, InfrastructureError after the last attempt.
         """
         request = Request(
             tuple(messages),
@@ -148,6 +157,7 @@ class Role:
             schema=schema,
             tools=tuple(tools),
         )
+        # An engine that asks a server has made its own attempts.
         times = 0 if isinstance(self.settings.engine, AsksServer) else self.retries.times
         for attempt in range(times + 1):
             if attempt:
@@ -188,7 +198,7 @@ class Role:
         )
 
     def _seed(self) -> int:
-        """0 under greedy decoding; else drawn from seed, role, episode and place in it."""
+        """Return 0 under greedy decoding, else a seed for this role, episode and place in it."""
         if self.settings.decoding.temperature == 0:
             return 0
         key = f"{self.key}/{self.usage.calls}"
@@ -196,10 +206,11 @@ class Role:
 
 
 def audit_template(backend: Backend, tools: bool = False) -> None:
-    """Raises UserError where the model's chat template drops a part of a dialogue.
+    """Raise UserError where the model's chat template drops a part of a dialogue.
 
-    Random words stand in a system text, a user's and an agent's turn, and a tool's answer; with
-    ``tools`` also in a tool's schema and in a call of it.
+    Renders random words in a system text, a user's and an agent's turn, and a tool's answer, and
+    looks for them in the prompt; with ``tools`` also in a tool's schema and in a call of it. A
+    backend without a checkpoint has no template here to look at.
     """
     if backend.checkpoint is None:
         return
@@ -213,5 +224,5 @@ def audit_template(backend: Backend, tools: bool = False) -> None:
 
 
 def without_thoughts(text: str) -> str:
-    """The text without its <think> blocks, closed or not, opened in it or in the prompt."""
+    """Return the text without its <think> blocks, closed or not, opened in it or in the prompt."""
     return _THOUGHT.sub("", text).strip()

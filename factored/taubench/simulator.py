@@ -109,18 +109,18 @@ class ModelUser:
 
     @property
     def cost(self) -> float:
-        """US dollars since the dialogue began, for all calls of the model."""
+        """US dollars for all calls of the model since the dialogue began."""
         return self.role.usage.cost
 
     def reset(self, instruction: str) -> str:
-        """The opening line, in answer to the agent's greeting."""
+        """Begin a dialogue and return the opening line, in answer to the agent's greeting."""
         self._task = instruction
         prompt = filled(self._instruction, task=instruction).strip()
         self._said = [Message("system", prompt)]
         return self.step(GREETING)
 
     def step(self, content: str) -> str:
-        """The next line; an empty one is an error, since no user says nothing."""
+        """Return the next line; raises ValueError where the model gives an empty one."""
         self._said.append(Message("user", content))
         draft = self._choose()
         if not draft.line:
@@ -129,7 +129,7 @@ class ModelUser:
         return draft.line
 
     def _choose(self) -> Draft:
-        """The draft that is said."""
+        """Return the draft that is said."""
         return self._draft()
 
     def _draft(self, *more: Message) -> Draft:
@@ -160,10 +160,11 @@ class ReactUser(ModelUser):
 
 
 def response(text: str) -> Draft:
-    """The first response of a text in the form of ReAct, never a thought of it.
+    """Return the first response of a text in the form of ReAct, without its thoughts.
 
-    STOP anywhere is exactly STOP. A text without labels is a response as a whole; one with
-    thoughts alone has none. What a model goes on to write after its response is left out.
+    A text with STOP anywhere says exactly STOP. A text without labels is a response as a whole;
+    one with thoughts alone gives an empty draft. What a model goes on to write after its response
+    is left out.
     """
     if STOP in text:
         return Draft(text, STOP)
@@ -178,7 +179,7 @@ def response(text: str) -> Draft:
 
 
 class VerifyUser(ModelUser):
-    """Says the first draft that its judge accepts, or else the last."""
+    """Says the first draft that its judge accepts, or the last of ``drafts``, unjudged."""
 
     def __init__(self, role: Role, spec: VerifyUserSpec | ReflectionUserSpec) -> None:
         super().__init__(role, spec)
@@ -194,12 +195,12 @@ class VerifyUser(ModelUser):
         return draft
 
     def _draft(self, *more: Message) -> Draft:
-        """A draft that holds STOP is exactly STOP."""
+        """Return a draft; one that holds STOP becomes exactly STOP."""
         text = self._ask(*self._said, *more)
         return Draft(STOP, STOP) if STOP in text else Draft(text, text)
 
     def _accepts(self, draft: Draft) -> bool:
-        """Does the judge say true? The last of the words true and false stands."""
+        """Return whether the judge says true; of several verdicts the last one counts."""
         if not draft.line:
             return False
         verdicts = _VERDICT.findall(self._ask(self._about(self._judge, draft)))
@@ -213,7 +214,7 @@ class VerifyUser(ModelUser):
 
 
 class ReflectionUser(VerifyUser):
-    """Says the first draft that its judge accepts, or else the first of all."""
+    """Says the first draft that its judge accepts, or else the first draft that is not empty."""
 
     def __init__(self, role: Role, spec: ReflectionUserSpec) -> None:
         super().__init__(role, spec)
@@ -236,13 +237,16 @@ class ReflectionUser(VerifyUser):
 
 
 def filled(wording: str, **values: str) -> str:
-    """The wording with its {placeholders} filled in; those inside of a value stay as they are."""
+    """Return the wording with its {placeholders} filled in.
+
+    One pass: a placeholder inside of a value stays as it is.
+    """
     names = "|".join(values)
     return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], wording)
 
 
 def simulated(role: Role, spec: SimulatedUserSpec) -> ModelUser:
-    """The simulator of a spec."""
+    """Return the simulator of a spec."""
     if isinstance(spec, ReactUserSpec):
         return ReactUser(role, spec)
     if isinstance(spec, VerifyUserSpec):
@@ -253,7 +257,7 @@ def simulated(role: Role, spec: SimulatedUserSpec) -> ModelUser:
 
 
 class HumanUser:
-    """Asks a person for each line."""
+    """Asks a person for each line; ``ask`` prints a prompt and returns what is typed."""
 
     cost = 0.0
 
@@ -261,9 +265,9 @@ class HumanUser:
         self._ask = ask
 
     def reset(self, instruction: str) -> str:
-        """Shows what the user wants, and asks for the opening line."""
+        """Show what the user wants, and ask for the opening line."""
         return self._ask(f"\nYou are the user. {instruction}\n({STOP} ends it)\n{GREETING}\n> ")
 
     def step(self, content: str) -> str:
-        """Shows the agent's message, and asks for the answer."""
+        """Show the agent's message, and ask for the answer."""
         return self._ask(f"\n{content}\n> ")
