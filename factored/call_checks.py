@@ -65,7 +65,7 @@ def punt(error: CallError | PlannerError, reason: str, errors: Sequence[str] = (
 
 
 class CallChecker:
-    """Reads calls to the tools of one domain."""
+    """Checks calls of the tools of one domain against their schemas."""
 
     def __init__(self, schemas: Sequence[Mapping[str, Any]]) -> None:
         """Take the schemas in OpenAI's function format."""

@@ -33,7 +33,7 @@ UserSpec = Annotated[
 ]
 
 
-MOST = 10_000  # trials of a task, and episodes at a time
+MOST = 10_000  # bound of the trials of a task, and of the episodes at a time
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class ToolAgent(Protocol):
 
 @dataclass(frozen=True)
 class OracleSpec:
-    """The deterministic parser: bounds the loss that a tool agent causes."""
+    """A deterministic parser of requests: the upper bound of what a tool agent can do."""
 
     name: Name
     kind: Literal["oracle"]
@@ -80,7 +80,10 @@ class Oracle:
 
 @dataclass(frozen=True)
 class ModelToolAgent:
-    """The request, and as much of the dialogue as its settings say, put before a model."""
+    """Puts the request, and as much of the dialogue as its settings say, before a model.
+
+    ``schemas`` are the tools in OpenAI's function format, ``call_schema`` what the text is held to.
+    """
 
     spec: ModelToolAgentSpec
     role: Role

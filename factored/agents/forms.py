@@ -1,4 +1,4 @@
-"""What every agent kind is asked: its prompt, and how texts and actions become each other."""
+"""What the loop asks of an agent kind: its prompt, and how texts and actions become each other."""
 
 import json
 import re

@@ -27,7 +27,7 @@ from harness.tool_calls import CLOSE, OPEN, TAGGED
 
 @dataclass(frozen=True)
 class TaggedForm:
-    """What both kinds share: calls that stand in the text are read from their tags."""
+    """What both kinds share: calls in the text are read from their tags."""
 
     name: str
 
@@ -54,7 +54,7 @@ class TaggedForm:
 
 @dataclass(frozen=True)
 class NativeForm(TaggedForm):
-    """``suffix`` holds {tools}, where the schemas go, one a line."""
+    """The tools stand in the prompt; ``suffix`` holds {tools}, filled with a schema a line."""
 
     kind: Literal["native"]
     suffix: Annotated[str, holding("tools")]
@@ -71,7 +71,7 @@ class NativeForm(TaggedForm):
 
 @dataclass(frozen=True)
 class NativeApiForm(TaggedForm):
-    """The policy is the whole prompt, as in tau-bench's tool-calling agent."""
+    """The tools go beside the messages; the policy is the whole prompt, as in tau-bench's agent."""
 
     kind: Literal["native_api"]
 

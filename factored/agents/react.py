@@ -13,7 +13,7 @@ ACTION = "Action:"
 
 @dataclass(frozen=True)
 class ActionForm(TextForm):
-    """What follows the last ``Action:`` is the action."""
+    """The kinds whose action stands after the last ``Action:``."""
 
     def read(self, text: str) -> Reading:
         """Return a call, the message of a ``respond`` action, or a punt."""

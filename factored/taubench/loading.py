@@ -115,19 +115,19 @@ def read_json(path: Path) -> Any:
 
 
 def read_tasks(rows: Any, where: str) -> tuple[Task, ...]:
-    """The tasks of a ``tasks_<split>.json``; raises UserError that names the row."""
+    """Return the tasks of a ``tasks_<split>.json``; raises UserError that names the row."""
     if not isinstance(rows, list):
         raise UserError(f"{where}: must be a list of tasks")
     return tuple(Task.from_row(row, f"{where} task {index}") for index, row in enumerate(rows))
 
 
 def content_digest(text: str) -> str:
-    """sha256 (hex) of a file's content, see DIGESTS."""
+    """Return the sha256 (hex) of a file's content, see DIGESTS."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_published(domain: str, file: str, text: str) -> bool | None:
-    """Is this the published file's content? None where none is known."""
+    """Return whether this is the published file's content; None where no digest is known."""
     known = DIGESTS.get(domain, {}).get(file)
     return None if known is None else content_digest(text) == known
 

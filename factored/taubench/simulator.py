@@ -29,7 +29,7 @@ _VERDICT = re.compile(r"\b(true|false)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class SimulatedUserSpec(RoleSettings):
-    """``instruction`` is the simulator's prompt, {task} stands for what the user wants."""
+    """A model that plays the user; ``instruction`` is its prompt, with {task} in it."""
 
     name: Name
     instruction: str
@@ -37,14 +37,14 @@ class SimulatedUserSpec(RoleSettings):
 
 @dataclass(frozen=True)
 class LlmUserSpec(SimulatedUserSpec):
-    """What the model writes is said."""
+    """Says what the model writes."""
 
     kind: Literal["llm"]
 
 
 @dataclass(frozen=True)
 class ReactUserSpec(SimulatedUserSpec):
-    """A text without a response is drawn again, until there are ``drafts``."""
+    """Thinks aloud before it speaks; a text without a response is drawn again, up to ``drafts``."""
 
     kind: Literal["react"]
     drafts: int
@@ -52,7 +52,7 @@ class ReactUserSpec(SimulatedUserSpec):
 
 @dataclass(frozen=True)
 class VerifyUserSpec(SimulatedUserSpec):
-    """At most ``drafts``; ``judge`` holds {task}, {transcript} and {draft}."""
+    """Judges up to ``drafts`` drafts; ``judge`` holds {task}, {transcript} and {draft}."""
 
     kind: Literal["verify"]
     drafts: int
@@ -61,7 +61,10 @@ class VerifyUserSpec(SimulatedUserSpec):
 
 @dataclass(frozen=True)
 class ReflectionUserSpec(SimulatedUserSpec):
-    """``reflect`` holds what ``judge`` holds; ``again`` asks for the next draft: {reflection}."""
+    """Reflects on a refused draft before the next one.
+
+    ``reflect`` holds what ``judge`` holds; ``again`` asks for the next draft, with {reflection}.
+    """
 
     kind: Literal["reflection"]
     drafts: int
@@ -78,7 +81,7 @@ class HumanSpec:
     kind: Literal["human"]
 
 
-# What a wording cannot do without.
+# What each wording has to hold.
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "instruction": ("task",),
     "judge": ("transcript", "draft"),

@@ -29,7 +29,7 @@ class RefusedError(Exception):
 
 
 class EpisodeCrashError(Exception):
-    """A step that has no observation: the original environment dies here, reward 0."""
+    """A step without an observation: the original environment dies here, with reward 0."""
 
 
 def require(condition: object, text: str) -> None:
