@@ -10,23 +10,25 @@ from typing import Any
 from factored.agents import NativeApiForm
 from factored.scripts import Script, Scripts, check_user, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, TauBenchSettings
-from factored.taubench.environment import LoadedDomain, score
+from factored.taubench.environment import LoadedDomain
 from factored.taubench.loading import data_folder, load_domain
 from factored.taubench.tasks import Task
 from factored.tool_agents import call_schema_of
-from harness.environment import environment
 from harness.errors import UserError, one_of
-from harness.fingerprint import fingerprint
+from harness.fingerprint import cosmetic_keys
 from harness.generation import Backend
 from harness.hashing import digest_of, digest_of_file
 from harness.models import locate
+from harness.run import Run
 
 EMBEDDED = Path(__file__).with_name("taubench") / "data"
+# As manifests and trackers call them.
+KIND, PRODUCT = "taubench", "factored-agents"
 
 
 @dataclass(frozen=True)
 class TauBenchArm:
-    """What a run stands on; ``scripts`` and ``backends`` hold what the settings call for."""
+    """Settings and what they name: tasks by id, scripts by kind, a backend for each model role."""
 
     settings: TauBenchSettings
     config: Mapping[str, Any]
@@ -35,60 +37,63 @@ class TauBenchArm:
     scripts: Mapping[str, Scripts]
     backends: Mapping[str, Backend]
 
-    @property
-    def digests(self) -> dict[str, str | None]:
-        """Digests of what the config names: data, recording, weights and engine of each role."""
-        recording = self.settings.taubench.recording
-        found: dict[str, str | None] = {
-            "data": _data_digest(self.loaded, self.tasks),
-            "scripts": digest_of_file(Path(recording)) if recording else None,
-        }
-        for role, backend in self.backends.items():
-            found[f"{role}.weights"] = backend.weights
-            found[f"{role}.engine"] = digest_of(backend.spec.identity())
-        return found
+    sweep: str = ""
 
-    @property
-    def fingerprint(self) -> str:
-        """Identity of the arm."""
-        return fingerprint(self.config, self.digests)
-
-    @property
-    def slug(self) -> str:
-        """Domain, agent and who plays it, for people."""
+    @cached_property
+    def run(self) -> Run:
+        """Return the arm as a run: its folder and identity."""
         settings = self.settings
         parts = [settings.domain.name, settings.agent.name, self._player("planner")]
         if settings.tool_agent is not None:
             parts.append(self._player("tool_agent"))
-        return "-".join(parts)
-
-    @property
-    def name(self) -> str:
-        """The name of the arm's folder."""
-        return f"{self.slug}-{self.fingerprint[:8]}"
+        recording = settings.taubench.recording
+        return Run(
+            kind=KIND,
+            slug="-".join(parts),
+            root=Path(settings.paths.runs),
+            config=self.config,
+            cosmetic=cosmetic_keys(TauBenchSettings),
+            digests={
+                "data": data_digest(self.loaded, self.tasks),
+                "scripts": digest_of_file(Path(recording)) if recording else None,
+                **role_digests(self.backends),
+            },
+            seed=settings.seed,
+            backends=self.backends,
+            tracker=settings.tracker,
+            product=PRODUCT,
+            sweep=self.sweep,
+        )
 
     @cached_property
     def call_schema(self) -> str | None:
-        """What the tool agent's text is held to; raises UserError where it cannot be."""
+        """The schema that the tool agent's text is held to, None where it writes freely.
+
+        Raises UserError where no text can be held to it.
+        """
         return call_schema_of(self.settings.tool_agent, self.loaded.schemas)
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The schemas that go beside the planner's messages: none where they are in its prompt."""
+        """The tools' schemas that go beside the planner's messages, none where they are in it."""
         agent = self.settings.agent
         return agent.tools(self.loaded.schemas) if isinstance(agent, NativeApiForm) else ()
 
     @property
     def skipped(self) -> int:
-        """Tasks of the split that are left out, for one reason or another."""
+        """The number of the split's tasks that are left out, for whatever reason."""
         return len(self.loaded.tasks[self.settings.domain.split]) - len(self.tasks)
 
     def _player(self, role: str) -> str:
-        played = self.settings.played.get(role)
-        return played.model.name if played else str(getattr(self.settings, role).name)
+        """Return the name of the model that plays a role, or of what plays it without a model."""
+        model_role = self.settings.model_roles.get(role)
+        return model_role.model.name if model_role else str(getattr(self.settings, role).name)
 
     def script(self, kind: str, task_id: int, trial: int) -> Script:
-        """The script of an episode; raises UserError where there is none."""
+        """Return the script of an episode; ``kind`` is ``scripted`` or ``recorded``.
+
+        Raises UserError where there is none, or where it is about another user than the task.
+        """
         scripts = self.scripts[kind]
         if (task_id, trial) not in scripts:
             raise UserError(
@@ -99,24 +104,21 @@ class TauBenchArm:
         check_user(script, task_id, self.tasks[task_id].user_id, self.settings.domain.split)
         return script
 
-    def facts(self) -> dict[str, Any]:
-        """What a manifest says of the arm's make."""
-        roles = {role: backend.facts() for role, backend in self.backends.items()}
-        return {
-            "digests": self.digests,
-            "engines": roles,
-            "tasks": list(self.tasks),
-            "skipped": self.skipped,
-            "environment_of": "tau-bench 59a200c6",
-            "seed": self.settings.seed,
-            **environment(),
-        }
+
+def role_digests(backends: Mapping[str, Backend]) -> dict[str, str | None]:
+    """Return the digests of each role's weights and of its engine as it is resolved here."""
+    found: dict[str, str | None] = {}
+    for role, backend in backends.items():
+        found[f"{role}.weights"] = backend.weights
+        found[f"{role}.engine"] = digest_of(backend.spec.identity())
+    return found
 
 
-def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchArm:
-    """Loads the data and finds the checkpoints; no weights are read.
+def prepare(settings: TauBenchSettings, config: Mapping[str, Any], sweep: str = "") -> TauBenchArm:
+    """Load the data and the scripts, and find the checkpoints; no weights are read.
 
-    Raises UserError for data, a recording or a model that cannot be used.
+    Raises UserError for data, a recording or a model that cannot be used, and where the scripts
+    lack an episode of the arm.
     """
     spec = settings.domain
     folder = EMBEDDED if spec.embedded else data_folder(settings.taubench.path)
@@ -132,6 +134,7 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
         tasks=_with_scripts(tasks, spec, scripts),
         scripts=scripts,
         backends=_backends(settings),
+        sweep=sweep,
     )
     _ = arm.call_schema  # refused before anything runs
     for kind in settings.scripts:
@@ -142,9 +145,10 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any]) -> TauBenchAr
 
 
 def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
-    """The tasks of a split by id, without those of ``exclude`` and those that cannot be scored.
+    """Return the tasks of a split by id, without ``exclude`` and those that cannot be scored.
 
-    Raises UserError for an id that is not there, and for a task that is named and cannot be scored.
+    Raises UserError for an id that the split lacks, for a task that is named and cannot be scored,
+    and where no task is left.
     """
     if spec.split not in loaded.tasks:
         raise UserError(
@@ -169,7 +173,10 @@ def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
 def _with_scripts(
     tasks: dict[int, Task], spec: DomainSpec, scripts: Mapping[str, Scripts]
 ) -> dict[int, Task]:
-    """Of all tasks of a split, those that were recorded; a list of tasks stays as it is."""
+    """Return the tasks that were recorded, out of a whole split; a list of tasks stays whole.
+
+    A listed task that is not recorded is refused by ``TauBenchArm.script``, by name.
+    """
     if spec.tasks is not None or "recorded" not in scripts:
         return tasks
     recorded = {task_id for task_id, _ in scripts["recorded"]}
@@ -197,19 +204,19 @@ def _scripts(settings: TauBenchSettings, folder: Path) -> dict[str, Scripts]:
 
 
 def _backends(settings: TauBenchSettings) -> dict[str, Backend]:
-    """One backend a role; roles of the same model on the same engine share it."""
+    """Return a backend for each role; roles of the same model on the same engine share it."""
     found: dict[str, Backend] = {}
-    for role, played in settings.played.items():
+    for role, spec in settings.model_roles.items():
         checkpoint = None
-        if played.engine.reads_weights:
-            checkpoint = locate(played.model, Path(settings.paths.cache))
-        backend = Backend(played.engine, played.model, checkpoint)
+        if spec.engine.reads_weights:
+            checkpoint = locate(spec.model, Path(settings.paths.cache))
+        backend = Backend(spec.engine, spec.model, checkpoint)
         found[role] = next((known for known in found.values() if known == backend), backend)
     return found
 
 
-def _data_digest(loaded: LoadedDomain, tasks: Mapping[int, Task]) -> str:
-    """Over the databases, the schemas, the policy, and the tasks that are run."""
+def data_digest(loaded: LoadedDomain, tasks: Mapping[int, Task]) -> str:
+    """Digest the databases, the schemas, the policy, and the tasks that are run."""
     return digest_of(
         {
             "state": loaded.fresh_state().data_hash(),
@@ -218,23 +225,3 @@ def _data_digest(loaded: LoadedDomain, tasks: Mapping[int, Task]) -> str:
             "tasks": {str(index): task.as_row() for index, task in tasks.items()},
         }
     )
-
-
-def recorded_run(arm: TauBenchArm, task_id: int, trial: int) -> dict[str, Any]:
-    """What a recorded dialogue gave: its reward and the hash of its final state.
-
-    Beside it: the reward of its messages without any call, and whether its task needs a write.
-    """
-    loaded, task = arm.loaded, arm.tasks[task_id]
-    script = arm.script("recorded", task_id, trial)
-    db = loaded.fresh_state()
-    for action in script.actions:
-        if loaded.domain.tool(action.name):
-            loaded.run(db, action)
-    untouched = loaded.fresh_state()
-    return {
-        "reward": script.reward,
-        "final_hash": db.data_hash(),
-        "no_call_reward": score(loaded, task, untouched, script.actions).reward,
-        "needs_write": loaded.ground_truth_hash(task) != untouched.data_hash(),
-    }

@@ -2,8 +2,8 @@
 
     {"name": "cancel_order", "arguments": {"order_id": "#W1", "reason": "no longer needed"}}
 
-``json`` leaves a call's form alone possible, and tells nothing of the tools. ``schemas`` leaves
-nothing but calls that the checker runs: a tool's name, then arguments that its schema allows.
+``json`` holds the text to the form of a call, with any name and arguments. ``schemas`` holds it to
+calls that ``CallChecker`` runs: a tool's name, then arguments that its schema allows.
 """
 
 import json
@@ -32,15 +32,15 @@ _DROPPED |= {"writeOnly", "$schema", "$id", "x-guidance"}
 
 
 def call_schema(schemas: Sequence[Mapping[str, Any]], constrained: Constrained) -> str | None:
-    """The schema's text for tools in OpenAI's function format; None where nothing is held.
+    """Return the JSON schema (as text) of calls of these tools; None for ``none``.
 
-    Raises UserError that names the tool, its parameter and what masks cannot hold it to.
+    ``schemas`` are in OpenAI's function format. Raises UserError that names the tool, its
+    parameter and what token masks cannot hold it to.
     """
     if constrained == "none":
         return None
     if constrained == "json":
-        call = _call({"type": "string"}, _free_fields({"type": "object"}))
-        return _text(call)
+        return _text(_call({"type": "string"}, _free_fields({"type": "object"})))
     tools = {schema["function"]["name"]: schema["function"]["parameters"] for schema in schemas}
     calls: list[dict[str, Any]] = []
     for name, parameters in tools.items():
@@ -72,7 +72,7 @@ def _tool_call(name: str, parameters: Mapping[str, Any], root: str) -> dict[str,
 
 
 def _check(name: str, parameters: Any) -> None:
-    """Raises UserError for what is no schema, or none that replies can be held to."""
+    """Raise UserError for what is no schema, or one that replies cannot be held to."""
     shown = repr(name)[:80]
     if deeper_than(parameters, MAX_TOOL_DEPTH):
         raise UserError(f"tool {shown}: its schema has over {MAX_TOOL_DEPTH} levels: mend it")
@@ -90,7 +90,7 @@ def _check(name: str, parameters: Any) -> None:
 
 
 def _culprit(name: str, parameters: Mapping[str, Any], reason: str) -> str:
-    """The first parameter that is refused for this reason when it stands alone."""
+    """Name the first parameter that is refused for this reason when it stands alone."""
     for field, schema in parameters.get("properties", {}).items():
         alone = {**parameters, "properties": {field: schema}, "required": [field]}
         if _refusal(name, alone) == reason:
@@ -103,7 +103,7 @@ def _refusal(name: str, parameters: Mapping[str, Any]) -> str | None:
 
 
 def _free_values() -> dict[str, Any]:
-    """Any JSON value, by how many levels of lists and objects it may have."""
+    """Return schemas of any JSON value, by how many levels of lists and objects it may have."""
     plain: list[Mapping[str, Any]] = [{"type": ["string", "boolean", "null"]}, _NUMBER]
     found: dict[str, Any] = {"value0": {"anyOf": plain}}
     for level in range(1, FREE_LEVELS + 1):
@@ -117,9 +117,10 @@ def _free_values() -> dict[str, Any]:
 
 
 def _narrow(schema: Any, root: str, closes: bool) -> Any:
-    """A tool's schema as a part of the call's: its references go to ``root``, numbers are finite.
+    """Return a tool's schema as a part of the call's.
 
-    With ``closes`` objects take no fields but those they declare.
+    Its references go to ``root``, its numbers are bounded; with ``closes`` objects take the fields
+    that they declare and no others.
     """
     if not isinstance(schema, dict):
         return _value(FREE_LEVELS) if schema is True else schema
@@ -141,7 +142,7 @@ def _narrow(schema: Any, root: str, closes: bool) -> Any:
 
 
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Objects with no fields but those they declare, where the schema leaves that open."""
+    """Close an object to fields that it does not declare, where the schema leaves that open."""
     open_ended = {"additionalProperties", "patternProperties", "$ref", *_LISTS}
     if "properties" in schema and not open_ended & schema.keys():
         schema["additionalProperties"] = False
@@ -149,7 +150,7 @@ def _closed(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _free_fields(schema: dict[str, Any]) -> dict[str, Any]:
-    """Values about which the schema says nothing, within FREE_LEVELS."""
+    """Bound values about which the schema says nothing to FREE_LEVELS levels."""
     if not schema:
         return _value(FREE_LEVELS)
     types = _types(schema)
@@ -170,7 +171,7 @@ def _value(levels: int) -> dict[str, Any]:
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
-    """Numbers within LARGEST, unless the schema bounds them itself."""
+    """Bound numbers by LARGEST, unless the schema bounds them itself."""
     if not any(kind in ("number", "integer") for kind in _types(schema)):
         return schema
     if not {"minimum", "exclusiveMinimum"} & schema.keys():

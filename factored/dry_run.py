@@ -7,15 +7,17 @@ from rich.console import Console
 
 from factored.arm import TauBenchArm
 from factored.requests import render_request
-from factored.taubench.simulator import PLACEHOLDERS, SimulatedUserSpec, filled
+from factored.taubench.simulator import PLACEHOLDERS, SimulatedUserSpec
 from factored.taubench.tasks import Action, Task
 from factored.tool_agents import ModelToolAgentSpec, constraint_in_words, tool_agent_messages
+from harness.templates import fill
+from harness.terminal import say
 
 
 def dry_run(arm: TauBenchArm, console: Console) -> None:
-    """Prints each role's first prompt, and how many episodes there are."""
+    """Print each role's first prompt, and how many episodes there are."""
     settings = arm.settings
-    _say(console, f"arm {arm.name}")
+    say(console, f"arm {arm.run.name}")
     _show(console, "planner", settings.agent.system(arm.loaded.policy, arm.loaded.schemas))
     if arm.tools:
         _show(console, "tools, beside the planner's messages", "\n".join(arm.tools))
@@ -26,36 +28,32 @@ def dry_run(arm: TauBenchArm, console: Console) -> None:
         _show_user(console, settings.user, next(iter(arm.tasks.values())))
     console.rule(style="dim")
     tasks, trials, steps = len(arm.tasks), settings.trials, settings.limits.steps
-    _say(console, f"{tasks} tasks x {trials} trials, at most {steps} steps each")
+    say(console, f"{tasks} tasks x {trials} trials, at most {steps} steps each")
 
 
 def show_tool_agent(
     console: Console, spec: ModelToolAgentSpec, schemas: Sequence[Mapping[str, Any]], request: str
 ) -> None:
-    """Prints the prompt of a request without its dialogue, and what the reply is held to."""
+    """Print the prompt of a request without its dialogue, and what the reply is held to."""
     prompt, _ = tool_agent_messages(spec, schemas, request, [])
     _show(console, "tool agent", "\n\n".join(message.content for message in prompt))
-    _say(console, constraint_in_words(spec, len(schemas)))
+    say(console, constraint_in_words(spec, len(schemas)))
 
 
 def _show_user(console: Console, spec: SimulatedUserSpec, task: Task) -> None:
-    """The simulator's prompt, and those of its judge; a dialogue has none of the rest yet."""
+    """Print the simulator's prompt and its judge's, with the task alone filled in."""
     for key in PLACEHOLDERS:
         if hasattr(spec, key):
             title = "user" if key == "instruction" else f"user, {key}"
-            _show(console, title, filled(getattr(spec, key), task=task.instruction))
+            _show(console, title, fill(getattr(spec, key), task=task.instruction))
 
 
 def _example(arm: TauBenchArm) -> Action:
-    """A call of the tasks' ground truth, or of a tool without parameters."""
+    """Return a call of the tasks' ground truth, or one of the domain's first tool."""
     actions = [action for task in arm.tasks.values() for action in task.actions]
     return actions[0] if actions else Action(arm.loaded.domain.tools[0].name, {})
 
 
 def _show(console: Console, title: str, text: str) -> None:
     console.rule(title, style="dim")
-    _say(console, text)
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    say(console, text)

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field
 
 from factored.agents import Ask, Form, Reading, Say, WrittenCall, read_calls
-from factored.calls import CallChecker, Punt, read_json_call
+from factored.call_checks import CallChecker, Punt, read_json_call
 from factored.planners import Decision, Planner, ScriptOverError
 from factored.roles import ContextExceededError, InfrastructureError, InterruptedEpisodeError
 from factored.taubench.environment import Environment, Reward, Step, score
@@ -47,10 +47,11 @@ INVALID: frozenset[Ended] = frozenset({"infrastructure", "timeout"})
 
 @dataclass(frozen=True)
 class Limits:
-    """Where an episode ends: agent actions, planner calls in all, seconds.
+    """Bounds of an episode: the agent's actions, the planner's calls in all, seconds.
 
-    ``punt_costs_step``: a punt counts as an action. ``upstream_strict``: nothing is punted; a call
-    that is not JSON ends the episode with reward 0, and any other is run as it is.
+    With ``punt_costs_step`` a punt counts as an action. With ``upstream_strict`` nothing is
+    punted, as in tau-bench: a call that is not JSON ends the episode with reward 0, and any other
+    is run as it is.
     """
 
     steps: int
@@ -64,9 +65,9 @@ class Limits:
 class Turn:
     """One decision of the planner and what became of it.
 
-    ``request`` and ``call`` are texts on the way to an action; without ``action`` the turn is a
-    punt. ``source`` of the observation: ``user``, a tool's name, or ``punt``. ``calls`` are all
-    that stood beside the text, the first of which counts.
+    ``request`` and ``call`` are the texts on the way to an action; a turn without ``action`` is a
+    punt. ``intended`` is the script's action, ``source`` who gave the observation: ``user``, a
+    tool's name, or ``punt``. ``calls`` are all that stood beside the text; the first is run.
     """
 
     text: str
@@ -80,7 +81,7 @@ class Turn:
     calls: tuple[ToolCall, ...] = ()
 
     def as_row(self) -> dict[str, Any]:
-        """The turn as it stands in files."""
+        """Return the turn as it stands in files; ``calls`` only where there are any."""
         return {
             "text": self.text,
             "request": self.request,
@@ -96,7 +97,11 @@ class Turn:
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent kind with who plays it; ``system`` is the planner's prompt."""
+    """An agent kind and who plays it.
+
+    ``system`` is the planner's prompt; ``tool_agent`` is None for the kinds that write calls
+    themselves.
+    """
 
     form: Form
     planner: Planner
@@ -107,7 +112,11 @@ class Agent:
 
 @dataclass
 class Episode:
-    """A dialogue from its opening line to its end."""
+    """A dialogue from its opening line to its end.
+
+    ``steps`` counts actions, and punts that cost one. ``reward`` is None where the dialogue was
+    not scored; in a ``valid`` episode that counts as 0.
+    """
 
     task: Task
     opening: str = ""
@@ -120,7 +129,7 @@ class Episode:
 
     @property
     def valid(self) -> bool:
-        """Has it a reward? Infrastructure trouble is no failure of the agent."""
+        """Whether it has a reward; infrastructure trouble is no failure of the agent."""
         return self.ended not in INVALID
 
 
@@ -131,7 +140,12 @@ def run_episode(
     limits: Limits,
     stopping: threading.Event | None = None,
 ) -> Episode:
-    """Run one task to its end. Raises InterruptedEpisodeError when ``stopping`` is set."""
+    """Run one task to its end and return the dialogue.
+
+    An engine, server or user simulator that fails ends the episode as ``infrastructure``. Raises
+    InterruptedEpisodeError when ``stopping`` is set, UserError for a setting with which every
+    episode would fail.
+    """
     episode = Episode(task)
     try:
         _converse(episode, environment, agent, limits, stopping or threading.Event())
@@ -168,7 +182,7 @@ def _converse(
         turn = _act(episode, environment, agent, decision, limits.upstream_strict)
         episode.turns.append(turn)
         episode.steps += turn.punt is None or limits.punt_costs_step
-        messages += told(agent.form, turn)
+        messages += render_turn(agent.form, turn)
 
 
 def _limit(episode: Episode, limits: Limits, deadline: float) -> Ended | None:
@@ -179,25 +193,22 @@ def _limit(episode: Episode, limits: Limits, deadline: float) -> Ended | None:
     return "timeout" if monotonic() > deadline else None
 
 
-def told(form: Form, turn: Turn) -> tuple[Message, Message]:
-    """A turn as the planner reads it: what it wrote, and what came of it.
+def render_turn(form: Form, turn: Turn) -> tuple[Message, Message]:
+    """Return a turn as the planner reads it: what it wrote, and what came of it.
 
-    A call that no server takes back as one is told in words.
+    A call beside the text comes back as a call and a tool's answer. A call that servers would
+    refuse in a dialogue (arguments that are no JSON object, an odd name) is put into words.
     """
+    observation = turn.observation
+    if turn.source != "user":
+        observation = form.answer(turn.source, observation)
     if not turn.calls:
-        return Message("assistant", turn.text), Message("user", shown(form, turn))
+        return Message("assistant", turn.text), Message("user", observation)
     call = turn.calls[0]
     if can_be_told(call):
         return Message("assistant", turn.text, call), Message("tool", turn.observation)
     words = f"{turn.text}\n{call.name}({call.arguments})".strip()
-    return Message("assistant", words), Message("user", shown(form, turn))
-
-
-def shown(form: Form, turn: Turn) -> str:
-    """What the planner reads after a turn."""
-    if turn.source == "user":
-        return turn.observation
-    return form.answer(turn.source, turn.observation)
+    return Message("assistant", words), Message("user", observation)
 
 
 def _act(
@@ -254,7 +265,7 @@ def _step(
 
 
 def _try_step(environment: Environment, action: Action) -> tuple[Step | None, str]:
-    """The step, or None and why the environment has no answer."""
+    """Return the step, or None and why the environment has no answer."""
     try:
         if action.name == RESPOND:
             return _of_user(lambda: environment.step(action)), ""
@@ -264,9 +275,9 @@ def _try_step(environment: Environment, action: Action) -> tuple[Step | None, st
 
 
 def _of_user(ask: Callable[[], Given]) -> Given:
-    """What the user simulator gives; any failure of it is infrastructure trouble.
+    """Return what the user simulator gives; raise its failures as InfrastructureError.
 
-    A setting that no episode can do with stays a UserError.
+    A UserError stays one: it names a setting with which every episode would fail.
     """
     try:
         return ask()
@@ -277,7 +288,7 @@ def _of_user(ask: Callable[[], Given]) -> Given:
 
 
 def dialogue_lines(episode: Episode) -> list[Line]:
-    """The dialogue so far as a tool agent reads it: who spoke, and what."""
+    """Return the dialogue so far as a tool agent reads it: (who spoke, what)."""
     lines: list[Line] = [("User", episode.opening)]
     for turn in episode.turns:
         lines.append(("Assistant", turn.request or turn.text))

@@ -1,66 +1,132 @@
 """A TauBench arm from end to end: episodes, result file, figures."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+import warnings
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from factored.arm import TauBenchArm
-from factored.episode import INVALID
+from factored.arm import TauBenchArm, prepare
+from factored.arms import RESULTS, FinishedTauBench
+from factored.dry_run import dry_run
 from factored.metrics import measure
-from factored.pool import run_episodes
-from factored.results import summary_row
+from factored.pool import Played, run_episodes
+from factored.results import EpisodeRow
+from factored.settings import TauBenchSettings, canonical, taubench_settings
+from factored.tables import figures, show_metrics
 from harness.errors import RunFailedError
-from harness.folders import RunFolder, open_folder
+from harness.folders import RunFolder
+from harness.hashing import digest_of
+from harness.outcomes import Command, Outcome, Plan
+from harness.run import Executed, Produced, execute
+from harness.terminal import console, say
+from harness.tracking import TrackerLog
 
-RESULTS = "results.json"
-
-
-@dataclass(frozen=True)
-class TauBenchResult:
-    """Where an arm's files are, the content of its metrics.json, and whether it ran just now."""
-
-    folder: Path
-    metrics: Mapping[str, Any]
-    fresh: bool
+FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", RESULTS)
 
 
-def evaluate(arm: TauBenchArm) -> TauBenchResult:
-    """Runs an arm, continues it, or reads it where it is finished.
+def plan(config: dict[str, Any]) -> Plan[TauBenchSettings]:
+    """Return what a resolved config asks for: checked, in its one spelling.
+
+    Raises UserError that names the key and a value that would do.
+    """
+    spelt, notes = canonical(config)
+    players = [spelt[role] for role in ("planner", "tool_agent", "user")]
+    models = [[player.get("model"), player.get("engine")] for player in players if player]
+    return Plan(spelt, taubench_settings(spelt), digest_of(models), tuple(notes))
+
+
+def run(planned: Plan[TauBenchSettings]) -> Outcome:
+    """Run the planned arm, or print what it would do.
 
     Raises UserError for anything a user can mend, RunFailedError where too many episodes met
     infrastructure trouble.
     """
-    root = Path(arm.settings.paths.runs)
-    with open_folder(root, arm.slug, arm.fingerprint, arm.config) as folder:
-        fresh = not folder.done
-        if fresh:
-            _run(arm, folder)
-        return TauBenchResult(folder.path, folder.read("metrics.json"), fresh)
+    screen = console()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arm = prepare(planned.settings, planned.config, planned.sweep)
+    for warning in caught:
+        say(screen, f"warning: {warning.message}")
+    if arm.settings.dry_run:
+        dry_run(arm, screen)
+        return Outcome("dry run", name=arm.run.name)
+    done = evaluate(arm)
+    return done.outcome(
+        figures(done.result.metrics),
+        lambda: show_metrics(done.result, arm.settings.report.show, screen),
+    )
 
 
-def _run(arm: TauBenchArm, folder: RunFolder) -> None:
+TAUBENCH = Command(TauBenchSettings, plan, run)
+
+
+def evaluate(arm: TauBenchArm) -> Executed[FinishedTauBench]:
+    """Run an arm, continue it, or read it where it is finished.
+
+    Raises UserError for anything a user can mend, RunFailedError where too many episodes met
+    infrastructure trouble.
+    """
+    return execute(arm.run, partial(_work, arm), FinishedTauBench.load, _shown)
+
+
+def _work(arm: TauBenchArm, folder: RunFolder) -> Produced:
     settings = arm.settings
-    rows = run_episodes(arm, folder)
-    _check_trouble(rows, settings.report.max_error_rate, folder)
+    played = run_episodes(arm, folder)
+    rows = played.rows
+    _check_trouble(rows, settings.report.max_error_rate)
     # tau-bench's tools take every record for a graded one: those without a reward stay out.
-    folder.write(RESULTS, [row for row in rows if row["ended"] not in INVALID])
-    folder.write_rows("episodes.jsonl", [summary_row(row) for row in rows])
-    faulty = settings.domain.faulty.get(settings.domain.split, ())
-    metrics = measure(rows, arm.loaded, arm.tasks, faulty, settings.trials, settings.seed)
-    metrics |= {"limits": asdict(settings.limits), "skipped": arm.skipped}
-    folder.write("metrics.json", metrics)
-    folder.finish(arm.facts())
+    folder.write(RESULTS, [row.as_row() for row in rows if row.valid])
+    folder.write_rows("episodes.jsonl", [row.summary().as_row() for row in rows])
+    metrics = measure(
+        rows,
+        arm.loaded,
+        arm.tasks,
+        settings.domain.faulty.get(settings.domain.split, ()),
+        trials=settings.trials,
+        seed=settings.seed,
+        limits=settings.limits,
+        skipped=arm.skipped,
+    )
+    folder.write("metrics.json", metrics.as_row())
+    about = {
+        "tasks": list(arm.tasks),
+        "skipped": arm.skipped,
+        "environment_of": "tau-bench 59a200c6",
+    }
+    return Produced(_counts(played), about)
 
 
-def _check_trouble(rows: list[dict[str, Any]], max_error_rate: float, folder: RunFolder) -> None:
-    failed = [row for row in rows if row["ended"] in INVALID]
+def _counts(played: Played) -> dict[str, int]:
+    """Count episodes; a cached one lay in the folder of an earlier start."""
+    usage = [counts for row in played.rows for counts in row.usage.values()]
+    failed = sum(not row.valid for row in played.rows)
+    return {
+        "rows": len(played.rows),
+        "cached": played.kept,
+        "generated": len(played.rows) - played.kept - failed,
+        "failed": failed,
+        "model_calls": sum(counts.calls for counts in usage),
+        "prompt_tokens": sum(counts.prompt_tokens for counts in usage),
+        "completion_tokens": sum(counts.completion_tokens for counts in usage),
+    }
+
+
+def _check_trouble(rows: Sequence[EpisodeRow], max_error_rate: float) -> None:
+    failed = [row for row in rows if not row.valid]
     if len(failed) > max_error_rate * len(rows):
         first = failed[0]
-        reason = (
+        raise RunFailedError(
             f"{len(failed)} of {len(rows)} episodes have no result (first: task"
-            f" {first['task_id']}, {first['ended']}: {first['error'] or 'out of time'}): mend the"
+            f" {first.task_id}, {first.ended}: {first.error or 'out of time'}): mend the"
             " cause and run the same command again, or raise report.max_error_rate"
         )
-        folder.fail(reason)
-        raise RunFailedError(reason)
+
+
+def _shown(arm: FinishedTauBench) -> TrackerLog:
+    """Collect pass^k, punts and ends, and the arm's files, for the tracker."""
+    metrics, turns = arm.metrics, arm.metrics.turns
+    scalars = {f"pass^{row.k}": row.value for row in metrics.pass_all if row.value is not None}
+    for name, count in (("turns", turns.turns), ("calls", turns.calls), ("punts", turns.punts)):
+        scalars[f"turns/{name}"] = count
+    scalars |= {f"ended/{name}": float(count) for name, count in metrics.ended.items()}
+    return TrackerLog(scalars, [], [arm.folder / name for name in FILES])

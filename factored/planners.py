@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from factored.agents import Form
-from factored.roles import Played, Role
+from factored.roles import Role, RoleSettings
 from factored.taubench.tasks import Action
 from harness.completions import Message, ToolCall
 from harness.tool_calls import calls_in
@@ -18,9 +18,9 @@ class ScriptOverError(Exception):
 
 @dataclass(frozen=True)
 class Decision:
-    """A planner's text; ``intended`` is the action it stands for, where that is known.
+    """A planner's text; ``intended`` is the action it stands for, where a script says so.
 
-    ``calls`` are those beside the text, of a planner that is offered tools.
+    ``calls`` are those beside the text, from a planner that is offered tools.
     """
 
     text: str
@@ -32,12 +32,12 @@ class Planner(Protocol):
     """What the loop asks of a planner."""
 
     def decide(self, messages: Sequence[Message]) -> Decision:
-        """The next text, given the dialogue so far."""
+        """Return the next text, given the dialogue so far."""
         ...
 
 
 @dataclass(frozen=True)
-class ModelPlannerSpec(Played):
+class ModelPlannerSpec(RoleSettings):
     """A large model, in context."""
 
     name: Name
@@ -46,10 +46,10 @@ class ModelPlannerSpec(Played):
 
 @dataclass(frozen=True)
 class ScriptSpec:
-    """Decisions (or user lines) written down beforehand, whatever happens.
+    """Decisions (or user lines) written down beforehand, taken in order whatever happens.
 
-    ``scripted``: those that come with the domain; ``recorded``: those of a result file, by task
-    and trial. Open loop: an action that is lost on its way consumes its decision.
+    ``scripted`` takes those that come with the domain, ``recorded`` those of a result file, by
+    task and trial. Open loop: after a punt the script goes on with its next action.
     """
 
     name: Name
@@ -58,14 +58,18 @@ class ScriptSpec:
 
 @dataclass(frozen=True)
 class ModelPlanner:
-    """Asks the model, which is offered ``tools`` where the agent kind sends them."""
+    """Asks the model, and offers it ``tools`` (schemas as JSON) where the agent kind sends them."""
 
     role: Role
     tools: tuple[str, ...] = ()
 
     def decide(self, messages: Sequence[Message]) -> Decision:
-        """The model's text, and its calls where it is offered tools."""
+        """Return the model's text, and its calls where it is offered tools.
+
+        Raises what ``Role.answer`` raises.
+        """
         text, calls = self.role.answer(messages, tools=self.tools)
+        # Where no server reads the calls out, they stand in the text.
         if self.tools and not calls:
             text, calls = calls_in(text)
         return Decision(text, calls=calls)
@@ -79,7 +83,7 @@ class ScriptPlanner:
         self._actions = iter(actions)
 
     def decide(self, messages: Sequence[Message]) -> Decision:  # noqa: ARG002
-        """The next decision; raises ScriptOverError after the last."""
+        """Return the next decision; raises ScriptOverError after the last."""
         action = next(self._actions, None)
         if action is None:
             raise ScriptOverError

@@ -30,13 +30,16 @@ class RequestError(ValueError):
 
 
 def render_request(action: Action) -> str:
-    """The call in English. Raises RequestError for a number that is not finite."""
+    """Return the call in English. Raises RequestError for a number that is not finite."""
     pairs = _render_pairs(action.kwargs)
     return f"{START}{_render_name(action.name)}{f' with {pairs}' if pairs else ''}."
 
 
 def parse_request(text: str) -> Action:
-    """The call that ``render_request`` wrote as this text. Raises RequestError for another text."""
+    """Return the call that ``render_request`` wrote as this text.
+
+    Raises RequestError, with the place, for any other text.
+    """
     reader = _Reader(text.strip())
     reader.expect(START)
     name = reader.name()
@@ -85,34 +88,34 @@ class _Reader:
         self.depth = 0
 
     def take(self, phrase: str) -> bool:
-        """Go past a phrase if it stands here."""
+        """Go past a phrase if it stands here; return whether it did."""
         found = self.text.startswith(phrase, self.at)
         self.at += len(phrase) * found
         return found
 
     def expect(self, phrase: str) -> None:
-        """Go past a phrase that has to stand here."""
+        """Go past a phrase; raises RequestError where it does not stand here."""
         if not self.take(phrase):
             raise self.error(f"'{phrase}'")
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Raise RequestError where anything follows."""
         if self.at != len(self.text):
             raise self.error("the end")
 
     def error(self, wanted: str) -> RequestError:
-        """What was wanted, and what stands here."""
+        """Return an error that says what was wanted, and what stands here."""
         here = self.text[self.at : self.at + 30]
         return RequestError(f"character {self.at}: expected {wanted}, found {here!r}")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Go past a pattern if it stands here."""
+        """Go past a pattern if it stands here; return the match."""
         found = pattern.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return found
 
     def name(self) -> str:
-        """A name, bare or in quotes."""
+        """Read a name, bare or in quotes."""
         if bare := self.match(_NAME):
             return bare[0]
         if quoted := self.match(_QUOTED):
@@ -120,7 +123,7 @@ class _Reader:
         raise self.error("a name")
 
     def fields(self) -> dict[str, Any]:
-        """Names set to values, as far as they go; none twice."""
+        """Read names set to values, as far as they go; a name may stand once."""
         fields: dict[str, Any] = {}
         while True:
             key = self.name()
@@ -132,7 +135,7 @@ class _Reader:
                 return fields
 
     def value(self) -> Any:
-        """A value of any type."""
+        """Read a value of any type."""
         if quoted := self.match(_QUOTED):
             return quoted[1].replace('""', '"')
         if number := self.match(_NUMBER):

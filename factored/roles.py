@@ -1,17 +1,15 @@
 """A role that a model plays: planner, tool agent or user, each on its own engine and decoding."""
 
-import re
 import secrets
 import threading
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from time import monotonic
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from harness.completions import (
-    THOUGHT_TAG,
     Completion,
     Decoding,
     Message,
@@ -20,19 +18,13 @@ from harness.completions import (
     failed,
 )
 from harness.engines import AnyEngine
-from harness.engines.base import AsksServer
 from harness.errors import UserError
 from harness.generation import Backend
 from harness.models import ModelSpec
 from harness.rendering import Renderer, audit, audit_tools
 from harness.seeds import generator
 from harness.shared_backend import SharedBackend
-
-# A thought that the template has opened in the prompt, or one that is opened in the text.
-_THOUGHT = re.compile(
-    rf"\A(?:(?!<{THOUGHT_TAG}).)*?</{THOUGHT_TAG}|<{THOUGHT_TAG}.*?(?:</{THOUGHT_TAG}|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
+from harness.thoughts import without_thoughts
 
 
 class InfrastructureError(Exception):
@@ -49,15 +41,15 @@ class InterruptedEpisodeError(Exception):
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens."""
+    """Price in US dollars for a million tokens."""
 
     prompt: Annotated[float, Field(ge=0)]
     completion: Annotated[float, Field(ge=0)]
 
 
 @dataclass(frozen=True)
-class Played:
-    """The model that plays a role."""
+class RoleSettings:
+    """The model that plays a role, how it runs, and what its tokens cost."""
 
     model: ModelSpec
     engine: AnyEngine
@@ -74,7 +66,7 @@ class Reply(NamedTuple):
 
 @dataclass
 class Usage:
-    """What a role has cost in one episode.
+    """What a role has cost in one episode; ``cost`` in US dollars.
 
     ``truncated`` counts replies cut at their length, ``shortened`` dialogues of which the role was
     shown a part, ``retries`` calls that failed and were made again.
@@ -89,31 +81,46 @@ class Usage:
     retries: int = 0
     cost: float = 0.0
 
-    def as_row(self) -> dict[str, Any]:
-        """The counts as they stand in files."""
-        return {**asdict(self), "seconds": round(self.seconds, 3), "cost": round(self.cost, 6)}
+    def rounded(self) -> "Usage":
+        """Return the counts as an episode's row holds them: seconds to 3 decimals, cost to 6."""
+        return replace(self, seconds=round(self.seconds, 3), cost=round(self.cost, 6))
+
+
+def summed(counts: Iterable[Usage]) -> Usage:
+    """Return the sum of all counts, seconds and cost to 6 decimals."""
+    total = Usage()
+    for one in counts:
+        for field in fields(Usage):
+            setattr(total, field.name, getattr(total, field.name) + getattr(one, field.name))
+    return replace(total, seconds=round(total.seconds, 6), cost=round(total.cost, 6))
 
 
 @dataclass(frozen=True)
 class Retries:
-    """How often a failed call is made again, and the pause before the first time, doubled since."""
+    """How often a failed call is made again, and the pause in seconds before the first time.
+
+    The pause doubles each time; ``stopping`` cuts it short.
+    """
 
     times: int
     pause_s: float
     stopping: threading.Event
 
     def wait(self, attempt: int) -> None:
-        """The pause before an attempt (1, 2, ...); raises InterruptedEpisodeError when stopped."""
+        """Pause before an attempt (1, 2, ...); raises InterruptedEpisodeError when stopped."""
         if self.stopping.wait(self.pause_s * 2 ** (attempt - 1)):
             raise InterruptedEpisodeError
 
 
 @dataclass
 class Role:
-    """One model in one episode; ``usage`` grows with every reply."""
+    """One model in one episode; ``usage`` grows with every reply.
+
+    ``key`` names the episode (task/trial): seeds are drawn for it.
+    """
 
     name: str
-    played: Played
+    settings: RoleSettings
     backend: SharedBackend
     retries: Retries
     seed: int
@@ -121,25 +128,29 @@ class Role:
     usage: Usage
 
     def reply(self, messages: Sequence[Message], schema: str | None = None) -> str:
-        """The model's text, without its thoughts; held to a JSON schema where one is given."""
+        """Return the model's text without its thoughts, held to a JSON schema if one is given.
+
+        Raises what ``answer`` raises.
+        """
         return self.answer(messages, schema=schema).text
 
     def answer(
         self, messages: Sequence[Message], schema: str | None = None, tools: Sequence[str] = ()
     ) -> Reply:
-        """The model's text, and its calls of the ``tools`` that it is offered.
+        """Return the model's text, and its calls of the ``tools`` (schemas as JSON) it is offered.
 
-        Raises InfrastructureError after the last attempt, ContextExceededError at once. An engine
-        that asks a server has made its own attempts.
+        Raises ContextExceededError where the model cannot read that much, InterruptedEpisodeError
+        where the run is being stopped, InfrastructureError after the last attempt.
         """
         request = Request(
             tuple(messages),
-            self.played.decoding,
+            self.settings.decoding,
             seed=self._seed(),
             schema=schema,
             tools=tuple(tools),
         )
-        times = 0 if isinstance(self.played.engine, AsksServer) else self.retries.times
+        # An engine that asks a server has made its own attempts.
+        times = 0 if self.settings.engine.asks_server else self.retries.times
         for attempt in range(times + 1):
             if attempt:
                 self.usage.retries += 1
@@ -165,7 +176,7 @@ class Role:
             self.usage.seconds += monotonic() - started
 
     def _text(self, completion: Completion) -> str:
-        usage, price = self.usage, self.played.price
+        usage, price = self.usage, self.settings.price
         usage.calls += 1
         usage.prompt_tokens += completion.prompt_tokens
         usage.completion_tokens += completion.completion_tokens
@@ -174,21 +185,24 @@ class Role:
             price.prompt * completion.prompt_tokens
             + price.completion * completion.completion_tokens
         ) / 1e6
-        return without_thoughts(completion.text) if self.played.model.thinking else completion.text
+        return (
+            without_thoughts(completion.text) if self.settings.model.thinking else completion.text
+        )
 
     def _seed(self) -> int:
-        """0 under greedy decoding; else drawn from seed, role, episode and place in it."""
-        if self.played.decoding.temperature == 0:
+        """Return 0 under greedy decoding, else a seed for this role, episode and place in it."""
+        if self.settings.decoding.temperature == 0:
             return 0
         key = f"{self.key}/{self.usage.calls}"
         return generator(self.seed, self.name, key).getrandbits(31)
 
 
 def audit_template(backend: Backend, tools: bool = False) -> None:
-    """Raises UserError where the model's chat template drops a part of a dialogue.
+    """Raise UserError where the model's chat template drops a part of a dialogue.
 
-    Random words stand in a system text, a user's and an agent's turn, and a tool's answer; with
-    ``tools`` also in a tool's schema and in a call of it.
+    Renders random words in a system text, a user's and an agent's turn, and a tool's answer, and
+    looks for them in the prompt; with ``tools`` also in a tool's schema and in a call of it. A
+    backend without a checkpoint has no template here to look at.
     """
     if backend.checkpoint is None:
         return
@@ -199,8 +213,3 @@ def audit_template(backend: Backend, tools: bool = False) -> None:
     audit(renderer, messages, [system, asked, said, answered])
     if tools:
         audit_tools(renderer, opening)
-
-
-def without_thoughts(text: str) -> str:
-    """The text without its <think> blocks, closed or not, opened in it or in the prompt."""
-    return _THOUGHT.sub("", text).strip()

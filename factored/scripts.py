@@ -13,9 +13,9 @@ from harness.errors import UserError
 
 @dataclass(frozen=True)
 class Script:
-    """What the user says and what the agent does.
+    """What the user says and what the agent does, in order.
 
-    A recorded one also has the answer to each action, the reward, and the task's user.
+    A recorded script also has the answer to each action, the reward, and the task's user.
     """
 
     user_lines: tuple[str, ...]
@@ -29,11 +29,11 @@ Scripts = Mapping[tuple[int, int], Script]  # by task and trial
 
 
 def recorded_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
-    """The scripts of a result file, the first ``trials`` of each task, counted from 0.
+    """Return the scripts of a result file by (task, trial): the first ``trials`` of each task.
 
-    Files number their trials in more than one way, so that their order counts. A turn that cannot
-    be read is not there: the recorded run died of it. Raises UserError for a record without task,
-    or one that repeats another.
+    Trials are counted from 0 in the order of the file's numbers, since files number them in more
+    than one way. A turn that cannot be read is left out: the recorded run died of it. Raises
+    UserError for a record without task, or one that repeats another.
     """
     recordings, _ = read_recordings(path)
     of_task: dict[int, dict[int, Recording]] = {}
@@ -52,7 +52,10 @@ def recorded_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
 
 
 def check_user(script: Script, task_id: int, user: str, split: str) -> None:
-    """Raises UserError for a recorded dialogue about another user than the task's."""
+    """Raise UserError for a recorded dialogue about another user than the task's.
+
+    Task ids mean other tasks in another split or domain; the user tells them apart.
+    """
     if script.user_id not in (None, user):
         raise UserError(
             f"taubench.recording: its task {task_id} is about '{script.user_id}', domain.split="
@@ -72,10 +75,10 @@ def _recorded(recording: Recording) -> Script:
 
 
 def domain_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
-    """The scripts that come with a domain, one a task, the same for every trial.
+    """Return the scripts that come with a domain by (task, trial), the same for every trial.
 
-    One entry of the file's list: {"user": [line, ...], "actions": [{name, kwargs}, ...]}.
-    Raises UserError that names the entry.
+    The file holds a list, one entry a task: {"user": [line, ...], "actions": [{name, kwargs},
+    ...]}. Raises UserError that names the entry.
     """
     if not path.is_file():
         raise UserError(f"{path}: no scripts come with this domain: set planner and user")

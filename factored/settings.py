@@ -9,7 +9,7 @@ from pydantic import Field
 from factored.agents import AgentSpec
 from factored.episode import Limits
 from factored.planners import ModelPlannerSpec, ScriptSpec
-from factored.roles import Played
+from factored.roles import RoleSettings
 from factored.taubench.simulator import (
     PLACEHOLDERS,
     HumanSpec,
@@ -21,6 +21,7 @@ from factored.taubench.simulator import (
 )
 from factored.tool_agents import ModelToolAgentSpec, OracleSpec, canonical_tool_agent
 from harness.errors import UserError
+from harness.fingerprint import COSMETIC
 from harness.settings import need_parts, parse
 from harness.tracking import TrackerSpec
 from harness.validators import Filled, Name
@@ -33,16 +34,16 @@ UserSpec = Annotated[
 ]
 
 
-MOST = 10_000  # trials of a task, and episodes at a time
+MOST = 10_000  # bound of the trials of a task, and of the episodes at a time
 
 
 @dataclass(frozen=True)
 class DomainSpec:
-    """A domain's tasks: ``tasks`` (null: all of the split) without those of ``exclude``.
+    """A domain and its tasks: the ids ``tasks`` (null: all of the split) without ``exclude``.
 
-    ``faulty`` are tasks with known mistakes, by split: they are run, and left out of a second
-    column.
-    ``province``: users' addresses have the key that recordings from before 2025-01-16 hold.
+    ``embedded`` domains come with this package. ``faulty`` are tasks with known mistakes, by
+    split: they are run, and left out of a second column. With ``province`` users' addresses have
+    the key that recordings from before 2025-01-16 hold.
     """
 
     name: Name
@@ -58,13 +59,14 @@ class DomainSpec:
 class Sources:
     """The folder of the data (null: TAUBENCH_PATH), and a result file whose run is replayed."""
 
-    path: Filled | None
-    recording: Filled | None
+    # The data's own digest, and the recording's, are part of the run's identity.
+    path: Annotated[Filled | None, COSMETIC]
+    recording: Annotated[Filled | None, COSMETIC]
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Episodes at a time; how often a failed model call is made again, and after what pause."""
+    """Episodes at a time; how often a failed model call is made again, after how many seconds."""
 
     workers: int
     retries: Annotated[int, Field(ge=0)]
@@ -73,7 +75,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Report:
-    """An arm of which more than this share of episodes met infrastructure trouble fails."""
+    """The share of episodes that may meet infrastructure trouble before the arm fails."""
 
     max_error_rate: Annotated[float, Field(ge=0, le=1)]
     show: bool
@@ -81,7 +83,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Paths:
-    """Folders of the runs, and of everything that can be made again."""
+    """Folders of the runs, and of what can be made again (the cache)."""
 
     runs: str
     cache: str
@@ -101,17 +103,17 @@ class TauBenchSettings:
     limits: Limits
     seed: int
     taubench: Sources
-    dry_run: bool
-    pool: Pool
-    report: Report
-    tracker: TrackerSpec
-    paths: Paths
+    dry_run: Annotated[bool, COSMETIC]
+    pool: Annotated[Pool, COSMETIC]
+    report: Annotated[Report, COSMETIC]
+    tracker: Annotated[TrackerSpec, COSMETIC]
+    paths: Annotated[Paths, COSMETIC]
 
     @property
-    def played(self) -> dict[str, Played]:
-        """The roles that a model plays, by name."""
+    def model_roles(self) -> dict[str, RoleSettings]:
+        """The roles that a model plays: ``planner``, ``tool_agent``, ``user``."""
         roles = {"planner": self.planner, "tool_agent": self.tool_agent, "user": self.user}
-        return {name: role for name, role in roles.items() if isinstance(role, Played)}
+        return {name: role for name, role in roles.items() if isinstance(role, RoleSettings)}
 
     @property
     def scripts(self) -> set[str]:
@@ -119,9 +121,12 @@ class TauBenchSettings:
         return {role.kind for role in (self.planner, self.user) if isinstance(role, ScriptSpec)}
 
 
-def taubench_settings(container: Mapping[str, Any]) -> TauBenchSettings:
-    """Validates a resolved config; every UserError names the key and a value that would do."""
-    settings = parse(TauBenchSettings, container)
+def taubench_settings(config: Mapping[str, Any]) -> TauBenchSettings:
+    """Return the settings of a resolved config.
+
+    Raises UserError that names the key and a value that would do.
+    """
+    settings = parse(TauBenchSettings, config)
     check_count("trials", settings.trials)
     check_count("pool.workers", settings.pool.workers)
     if settings.limits.steps < 1 or settings.limits.planner_calls < settings.limits.steps:
@@ -136,7 +141,7 @@ def taubench_settings(container: Mapping[str, Any]) -> TauBenchSettings:
 
 
 def check_count(key: str, value: int) -> None:
-    """Raises UserError for a number of trials or workers that no run can have."""
+    """Raise UserError for a number of trials or workers below 1 or above MOST."""
     if not 1 <= value <= MOST:
         raise UserError(f"{key}={value}: give at least 1, and at most {MOST:,}")
 
@@ -152,28 +157,29 @@ def _check_simulator(user: SimulatedUserSpec) -> None:
             raise UserError(f"user.{key}: has no {{{lacking[0]}}}: the model would not see it")
 
 
-def canonical(container: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The one spelling of a config in which equal arms are equal, and what was left out, in words.
+def canonical(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return a config in its one spelling, so that equal arms are equal, and notes for the user.
 
-    Only the factored agent has a tool agent, which writes freely unless it says otherwise; ids of
-    tasks are sorted, each once; a recording that nobody replays is left out.
+    Sorts ids of tasks, each once; leaves out the tool agent of agents other than the factored one,
+    and a recording that nobody replays. The notes say what was left out. Raises UserError where a
+    part that is read here is missing.
     """
     roles = dict.fromkeys(("planner", "user"), ("kind",))
-    need_parts(container, {"domain": (), "agent": ("kind", "name"), **roles, "taubench": ()})
-    if "tool_agent" not in container:
+    need_parts(config, {"domain": (), "agent": ("kind", "name"), **roles, "taubench": ()})
+    if "tool_agent" not in config:
         raise UserError("tool_agent has no value: set it, as in tool_agent=llm")
-    domain, sources = dict(container["domain"]), dict(container["taubench"])
+    domain, sources = dict(config["domain"]), dict(config["taubench"])
     for key in ("tasks", "exclude"):
         ids = domain.get(key)
         if isinstance(ids, list) and all(isinstance(task, int) for task in ids):
             domain[key] = sorted(set(ids))
-    tool_agent, notes = canonical_tool_agent(container["tool_agent"])
-    replayed = any(container[role]["kind"] == "recorded" for role in roles)
+    tool_agent, notes = canonical_tool_agent(config["tool_agent"])
+    replayed = any(config[role]["kind"] == "recorded" for role in roles)
     if sources.get("recording") is not None and not replayed:
         notes = [*notes, "taubench.recording is not used: neither planner nor user is recorded"]
         sources["recording"] = None
-    if container["agent"]["kind"] != "factored" and tool_agent is not None:
-        notes = [*notes, f"agent {container['agent']['name']} writes its own calls: no tool agent"]
+    if config["agent"]["kind"] != "factored" and tool_agent is not None:
+        notes = [*notes, f"agent {config['agent']['name']} writes its own calls: no tool agent"]
         tool_agent = None
     parts = {"domain": domain, "tool_agent": tool_agent, "taubench": sources}
-    return {**container, **parts}, notes
+    return {**config, **parts}, notes

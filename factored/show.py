@@ -15,7 +15,10 @@ MAX_NAME = 60  # characters of who speaks
 
 
 def show_dialogue(row: Mapping[str, Any], console: Console) -> None:
-    """Prints a row of a result file; without turns, its messages."""
+    """Print a row of a result file: its turns, or its messages where tau-bench wrote it.
+
+    ``row`` may be anybody's file: whatever it lacks raises KeyError, TypeError or AttributeError.
+    """
     ended = f", {row['ended']}" if "ended" in row else ""
     title = (
         f"task {row.get('task_id')}, trial {row.get('trial')}: reward {row.get('reward')}{ended}"
@@ -80,8 +83,8 @@ def _line(console: Console, who: str, text: str, style: str = "") -> None:
 
 
 def _safe(text: str) -> str:
-    """A file's text as it can be shown: nothing in it steers the terminal.
+    """Return a file's text without what steers a terminal.
 
-    As a ``Text`` none of its markup is obeyed either.
+    Put into a rich ``Text``, whose markup is shown as it is.
     """
     return printable(text, keep="\n")

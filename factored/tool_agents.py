@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
+from factored.call_checks import Punt, punt, write_json_call
 from factored.call_schema import Constrained, call_schema
-from factored.calls import Punt, punt, write_json_call
 from factored.requests import RequestError, parse_request
-from factored.roles import ContextExceededError, Played, Role
+from factored.roles import ContextExceededError, Role, RoleSettings
 from harness.completions import Message
-from harness.engines.base import HoldsToSchemas
 from harness.validators import Filled, Name, holding
 
 Line = tuple[str, str]  # who said it, and what: a dialogue as the tool agent reads it
@@ -22,13 +21,13 @@ class ToolAgent(Protocol):
     """What the loop asks of a tool agent."""
 
     def write(self, request: str, dialogue: Sequence[Line]) -> str | Punt:
-        """The text of the call; a punt where the agent has none to give."""
+        """Return the text of the call, or a punt where the agent has none to give."""
         ...
 
 
 @dataclass(frozen=True)
 class OracleSpec:
-    """The deterministic parser: bounds the loss that a tool agent causes."""
+    """A deterministic parser of requests: the upper bound of what a tool agent can do."""
 
     name: Name
     kind: Literal["oracle"]
@@ -43,13 +42,14 @@ class Example:
 
 
 @dataclass(frozen=True)
-class ModelToolAgentSpec(Played):
-    """A small model.
+class ModelToolAgentSpec(RoleSettings):
+    """A small model, and its prompt.
 
     ``context`` is what it reads before the request: nothing, the ``last`` messages, or all of
-    them; the oldest are left out beyond ``max_characters``. Without ``sees_schemas`` the tools
-    have to be in its weights. ``instruction`` holds {tools}, ``tools_as`` says what stands there.
-    ``constrained`` is what its text is held to while it is written.
+    them; the oldest are left out beyond ``max_characters``. ``instruction`` holds {tools}, filled
+    in as ``tools_as`` says; a model that is trained on the tools (``sees_schemas`` false) gets
+    ``instruction_without_schemas``. ``constrained`` is what its text is held to while it is
+    written.
     """
 
     name: Name
@@ -70,7 +70,7 @@ class Oracle:
     """Reads the request's text and nothing else."""
 
     def write(self, request: str, dialogue: Sequence[Line]) -> str | Punt:  # noqa: ARG002
-        """The call that the request says, or why it says none."""
+        """Return the call that the request says, or why it says none."""
         try:
             return write_json_call(parse_request(request))
         except RequestError as error:
@@ -79,7 +79,10 @@ class Oracle:
 
 @dataclass(frozen=True)
 class ModelToolAgent:
-    """The request, and as much of the dialogue as its settings say, put before a model."""
+    """Puts the request, and as much of the dialogue as its settings say, before a model.
+
+    ``schemas`` are the tools in OpenAI's function format, ``call_schema`` what the text is held to.
+    """
 
     spec: ModelToolAgentSpec
     role: Role
@@ -87,7 +90,10 @@ class ModelToolAgent:
     call_schema: str | None
 
     def write(self, request: str, dialogue: Sequence[Line]) -> str | Punt:
-        """The model's text as it is."""
+        """Return the model's text as it is.
+
+        Raises InfrastructureError and InterruptedEpisodeError as ``Role.answer`` does.
+        """
         messages, left_out = tool_agent_messages(self.spec, self.schemas, request, dialogue)
         self.role.usage.shortened += left_out > 0
         try:
@@ -97,17 +103,17 @@ class ModelToolAgent:
 
 
 def call_schema_of(spec: object, schemas: Sequence[Mapping[str, Any]]) -> str | None:
-    """The schema that a tool agent's text is held to; None for one that writes freely.
+    """Return the schema that a tool agent's text is held to; None for one that writes freely.
 
-    Raises UserError where a tool's schema cannot be obeyed.
+    Raises UserError where no text can be held to a tool's schema.
     """
     return call_schema(schemas, spec.constrained) if isinstance(spec, ModelToolAgentSpec) else None
 
 
 def canonical_tool_agent(tool_agent: Any) -> tuple[Any, list[str]]:
-    """A tool agent's config in its one spelling, and what a reader should know of it.
+    """Return a tool agent's config in its one spelling, and notes for the user.
 
-    ``constrained: none`` is left out: runs from before there was that key stay the same runs.
+    Leaves out ``constrained: none``, so that runs from before that key stay the same runs.
     """
     if not isinstance(tool_agent, Mapping) or "constrained" not in tool_agent:
         return tool_agent, []
@@ -120,11 +126,11 @@ def canonical_tool_agent(tool_agent: Any) -> tuple[Any, list[str]]:
 
 
 def constraint_in_words(spec: ModelToolAgentSpec, tools: int) -> str:
-    """What the tool agent's text is held to, and by whom."""
+    """Say what the tool agent's text is held to, and by what: token masks or a server."""
     if spec.constrained == "none":
         return "tool_agent.constrained=none: the tool agent writes freely"
     to = {"json": "the form of a call", "schemas": f"the schemas of {tools} tools"}
-    if isinstance(spec.engine, HoldsToSchemas):
+    if spec.engine.supports_schema:
         by = f"by token masks of {spec.engine.grammar_version()}"
     else:
         by = f"as far as engine {spec.engine.name} obeys the schema that goes with each request"
@@ -137,7 +143,7 @@ def tool_agent_messages(
     request: str,
     dialogue: Sequence[Line],
 ) -> tuple[tuple[Message, ...], int]:
-    """The tool agent's prompt, and how many messages of its context had to be left out."""
+    """Return the tool agent's prompt, and how many messages of its context were left out."""
     instruction = spec.instruction_without_schemas
     if spec.sees_schemas:
         instruction = spec.instruction.replace("{tools}", tools_text(schemas, spec.tools_as))
@@ -155,7 +161,7 @@ def tool_agent_messages(
 
 
 def _fitting(lines: Sequence[str], room: int) -> list[str]:
-    """The newest lines that fit into this many characters."""
+    """Return the newest lines that fit into this many characters, in their order."""
     kept: list[str] = []
     for line in reversed(lines):
         room -= len(line) + 1
@@ -166,7 +172,10 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
 
 
 def tools_text(schemas: Sequence[Mapping[str, Any]], tools_as: str) -> str:
-    """One tool a line: its schema, or its signature, which takes a fifth of the tokens."""
+    """Return one tool a line: its schema (``tools_as`` "schemas") or its signature.
+
+    A signature takes a fifth of the tokens.
+    """
     if tools_as == "schemas":
         return "\n".join(json.dumps(schema["function"], ensure_ascii=False) for schema in schemas)
     return "\n".join(_signature(schema["function"]) for schema in schemas)

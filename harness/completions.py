@@ -11,8 +11,6 @@ from harness import thoughts
 from harness.adapters import Adapter
 from harness.hashing import digest_of
 
-THOUGHT_TAG = thoughts.TAG  # for factored/roles.py, until it takes thoughts.without_thoughts
-
 _TOO_LONG = re.compile(r"prompt\b.{0,40}\bexceeds the context")  # as engines begin to say it
 
 Status = Literal["ok", "truncated", "empty", "error"]

@@ -9,7 +9,7 @@ from harness.errors import UserError
 from harness.files import json_rows
 from harness.hashing import digest_of_file
 from harness.json_files import json_if_readable
-from harness.rows import REMEDY, read_shape
+from harness.rows import REMEDY, read_value
 
 # Written into every manifest; a reader of another format refuses the folder. Format 1 (July to
 # December 2026) had no `format`, no files' digests and another list of facts for each kind.
@@ -94,7 +94,7 @@ def read_manifest(folder: Path, kind: str, noun: str) -> Manifest:
     if not (folder / "DONE").is_file():
         raise UserError(f"{folder} is not a finished {noun} (no DONE in it): give another folder")
     _check_format(folder / NAME)
-    manifest = read_shape(folder / NAME, Manifest)
+    manifest = read_value(folder / NAME, Manifest)
     if manifest.kind != kind:
         raise UserError(f"{folder} is no {noun} but a run of kind {manifest.kind}: give another")
     return manifest

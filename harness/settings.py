@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -17,7 +18,6 @@ Settings = TypeVar("Settings")
 # Errors of pydantic about a key that is missing, or that no dataclass has.
 ABSENT = ("missing", "unexpected_keyword_argument", "extra_forbidden")
 STRICT = ConfigDict(strict=True, extra="forbid")
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:
@@ -56,12 +56,10 @@ def need_parts(config: Mapping[str, Any], parts: Mapping[str, Sequence[str]]) ->
                 raise UserError(f"{group}.{key} has no value: set it, as in {group}.{key}=...")
 
 
-def strict_adapter(shape: type[Settings]) -> TypeAdapter[Settings]:
-    """Return pydantic's reader of a dataclass: no text is taken for a number, no key is unknown."""
-    if shape not in _ADAPTERS:  # building one takes tens of milliseconds
-        _ADAPTERS[shape] = TypeAdapter(with_config(STRICT)(shape))
-    adapter: TypeAdapter[Settings] = _ADAPTERS[shape]
-    return adapter
+@cache
+def _adapter(settings: type[Any]) -> TypeAdapter[Any]:
+    """The strict reader of a settings class; building one takes tens of milliseconds."""
+    return TypeAdapter(with_config(STRICT)(settings))
 
 
 def parse(settings: type[Settings], config: Mapping[str, Any]) -> Settings:
@@ -70,7 +68,8 @@ def parse(settings: type[Settings], config: Mapping[str, Any]) -> Settings:
     Strict: no text is taken for a number or a list. Raises UserError naming the first wrong key.
     """
     try:
-        return strict_adapter(settings).validate_json(json.dumps(dict(config)))
+        adapter: TypeAdapter[Settings] = _adapter(settings)  # type: ignore[arg-type]
+        return adapter.validate_json(json.dumps(dict(config)))
     except ValidationError as error:
         raise UserError(_explain(error, config)) from error
 

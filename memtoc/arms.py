@@ -11,7 +11,7 @@ from harness.completions import Completion, from_row
 from harness.errors import UserError
 from harness.folders import RunFolder
 from harness.manifest import Manifest, check_files, read_manifest
-from harness.rows import REMEDY, read_rows, read_shape
+from harness.rows import REMEDY, read_rows, read_value
 from memtoc.rates import Metrics
 from memtoc.scored import ScoredMemory, ScoredRow
 from memtoc.settings import ArmSettings, arm_settings
@@ -69,7 +69,7 @@ class FinishedArm:
         manifest = read_manifest(folder, ARM, "arm")
         config = _config(folder / "config.yaml")
         rows = read_rows(folder / "episodes.jsonl", ScoredRow)
-        metrics = read_shape(folder / "metrics.json", Metrics)
+        metrics = read_value(folder / "metrics.json", Metrics)
         _check_texts(folder, rows)
         check_files(folder, manifest)
         if not len(rows) == metrics.rows == manifest.counts["rows"]:

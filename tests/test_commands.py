@@ -22,7 +22,7 @@ from harness.command_line import read_command_line
 
 COMMAND = re.compile(r"(?:\.venv/bin/)?python evaluate\.py\b(?P<rest>.*)")
 CONF = ROOT / "conf"
-PRIMARIES = sorted(path.stem for path in CONF.glob("*.yaml"))
+PRIMARIES = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "base")
 EXPERIMENTS = sorted(path.stem for path in (ROOT / "conf/experiment/memtoc").glob("*.yaml"))
 composing = partial(initialize_config_dir, str(CONF), version_base="1.3")
 MAPPING = {
@@ -196,7 +196,8 @@ def test_every_help_has_five_examples_that_compose(primary: str):
     for example in examples:
         program, name, *arguments = shlex.split(example)
         assert (program, name) == ("python", script)
-        files = importlib.import_module(Path(script).stem).CONFIGS
+        configs = importlib.import_module(Path(script).stem).CONFIGS
+        files = {name: config.file for name, config in configs.items()}
         line = read_command_line(arguments, files)
         asked.append(line.config)
         with composing():

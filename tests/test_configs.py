@@ -18,7 +18,7 @@ from harness.settings import resolve
 
 CONF = ROOT / "conf"
 EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment" / "memtoc").glob("*.yaml"))
-PRIMARIES = sorted(path.stem for path in CONF.glob("*.yaml"))
+PRIMARIES = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "base")
 GROUPS = ("benchmark", "decoding", "elicitation", "engine", "formulation", "frame", "layout",
           "mitigation", "model", "payload", "tracker")  # fmt: skip
 
@@ -103,7 +103,7 @@ def test_every_option_makes_an_arm_and_carries_its_name(group: str, name: str):
     config = compose_config(f"{group}={name}", *left_open(group, name))
     assert config[group]["name"] == name
     try:
-        planned = evaluate.plan(config)
+        planned = evaluate.CONFIGS["evaluate"].command().plan(config)
     except UserError as error:
         # A source that is to be built from first is refused with the command that builds.
         assert group == "benchmark" and "python build.py" in str(error)
@@ -154,7 +154,7 @@ def test_whatever_stands_in_the_place_of_a_value_is_taken_or_refused_in_one_line
             *above, last = path
             reduce(operator.getitem, above, config)[last] = value
             try:
-                evaluate.jobs_of(json.loads(whole)["task"]).plan(config)
+                evaluate.CONFIGS[primary].command().plan(config)
             except UserError as error:
                 refused += 1
                 assert "\n" not in str(error)

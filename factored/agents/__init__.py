@@ -1,8 +1,8 @@
 """Agent kinds: how a planner is told of the tools, how it writes an action, how that is read.
 
 All kinds go through the one loop of ``factored.episode``; each is a form that its file in
-conf/agent fills in. ``factored`` alone asks a tool agent for the call, ``native_api`` alone sends
-the tools beside the messages.
+conf/agent fills in. ``factored`` is the one that asks a tool agent for the call, ``native_api``
+the one that sends the tools beside the messages.
 """
 
 from typing import Annotated

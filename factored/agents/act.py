@@ -8,6 +8,6 @@ from factored.agents.react import ActionForm
 
 @dataclass(frozen=True)
 class ActForm(ActionForm):
-    """The action is all there is."""
+    """An action in JSON and no thought."""
 
     kind: Literal["act"]

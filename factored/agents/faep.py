@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from factored.agents.forms import MarkedForm, Reading, WrittenCall, read_marked
-from factored.calls import punt, write_json_call
+from factored.call_checks import punt, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 
 
@@ -19,19 +19,19 @@ class FaepForm(MarkedForm):
     kind: Literal["faep"]
 
     def read(self, text: str) -> Reading:
-        """A call where the text begins with the marker, else a message."""
+        """Return a call where the text begins with the marker, else a message or a punt."""
         marked = read_marked(text, self.marker)
         return _one_object(marked) if isinstance(marked, str) else marked
 
     def write(self, action: Action) -> str:
-        """The call as JSON behind the marker."""
+        """Return a call as the marker and its JSON, a message as its text."""
         if action.name == RESPOND:
             return str(action.kwargs.get("content", ""))
         return f"{self.marker} {write_json_call(action)}"
 
 
 def _one_object(text: str) -> Reading:
-    """The call, unless more than one JSON object follows the marker."""
+    """Return the call, or a punt where more than one JSON object follows the marker."""
     try:
         _, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What every agent kind is asked: its prompt, and how texts and actions become each other."""
+"""What the loop asks of an agent kind: its prompt, and how texts and actions become each other."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from factored.calls import Punt, punt
+from factored.call_checks import Punt, punt
 from factored.taubench.tasks import Action
 
 Schemas = Sequence[Mapping[str, Any]]
@@ -45,23 +45,26 @@ class Form(Protocol):
         ...
 
     def system(self, policy: str, schemas: Schemas) -> str:
-        """The planner's system prompt."""
+        """Return the planner's system prompt."""
         ...
 
     def read(self, text: str) -> Reading:
-        """What the planner's text is."""
+        """Return what the planner's text is: a message, a request, a call, or a punt."""
         ...
 
     def write(self, action: Action) -> str:
-        """The text with which a planner of this kind takes an action; ``read`` undoes it."""
+        """Return the text with which a planner of this kind takes an action; ``read`` undoes it."""
         ...
 
     def answer(self, tool: str, observation: str) -> str:
-        """How a tool's answer, or the reason of a punt, is shown to the planner."""
+        """Return a tool's answer, or the reason of a punt, as the planner is shown it."""
         ...
 
     def unreadable(self, text: str) -> Say | None:
-        """What tau-bench makes of a call that is not JSON: a message, or None, the end."""
+        """Return the message that tau-bench makes of a call that is not JSON.
+
+        None where tau-bench dies of it.
+        """
         ...
 
 
@@ -75,12 +78,12 @@ class TextForm:
     answer_prefix: str
 
     def system(self, policy: str, schemas: Schemas) -> str:
-        """Policy, tools, instruction."""
+        """Return policy, tools and instruction."""
         tools = json.dumps(list(schemas), ensure_ascii=False)
         return f"{policy.strip()}\n\n{self.tools_heading}\n{tools}\n\n{self.suffix.strip()}"
 
     def answer(self, tool: str, observation: str) -> str:  # noqa: ARG002
-        """The observation under the same prefix for all tools."""
+        """Return the observation behind a prefix, the same for all tools."""
         return f"{self.answer_prefix}{observation}"
 
 
@@ -91,22 +94,23 @@ class MarkedForm(TextForm):
     marker: str
 
     def unreadable(self, text: str) -> Say | None:  # noqa: ARG002
-        """The episode dies of it."""
+        """Return None: the episode dies of it."""
         return None
 
 
 def read_marked(text: str, marker: str) -> str | Say | Punt:
-    """What follows the marker at the start of a text; a message where there is no marker.
+    """Return what follows the marker at the start of a text; a message where there is no marker.
 
-    The marker has to be the first word and to stand there once: the planner errors are the other
-    ways of using it.
+    The marker has to be the first word and to stand once in the text; every other use of it is a
+    punt with a planner error.
     """
     stripped = text.strip()
     if not stripped:
         return punt("empty", "the message is empty")
     before, *parts = re.split(rf"\b{re.escape(marker)}\b", stripped)
     if not parts:
-        return _without_marker(text, marker)
+        reason = f"a tool is only called by a message that begins with {marker}"
+        return punt("no_marker", reason) if looks_like_call(text) else Say(text)
     if len(parts) > 1:
         return punt("several_calls", f"use {marker} once in a message: one call at a time")
     after = parts[0].lstrip(" :\n")
@@ -117,16 +121,10 @@ def read_marked(text: str, marker: str) -> str | Say | Punt:
     return after or punt("empty", f"nothing follows {marker}")
 
 
-def _without_marker(text: str, marker: str) -> Say | Punt:
-    if looks_like_call(text):
-        return punt("no_marker", f"a tool is only called by a message that begins with {marker}")
-    return Say(text)
-
-
 def looks_like_call(text: str) -> bool:
-    """Does a JSON object with a name and arguments stand in this text?
+    """Return whether a JSON object with a name and arguments stands in this text.
 
-    Bounded: each brace is tried once, and no text of over 20,000 characters is searched.
+    Tries each brace once and searches the first 20,000 characters.
     """
     decoder = json.JSONDecoder()
     for found in re.finditer(r"\{\s*\"(?:name|arguments|parameters)\"", text[:20_000]):

@@ -1,12 +1,11 @@
 """ReAct: a thought, then an action in JSON; a message to the user is an action too."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from factored.agents.forms import Reading, Say, TextForm, WrittenCall
-from factored.calls import punt, read_json_call, write_json_call
+from factored.call_checks import punt, read_json_call, write_json_call
 from factored.taubench.tasks import RESPOND, Action
 
 ACTION = "Action:"
@@ -14,18 +13,18 @@ ACTION = "Action:"
 
 @dataclass(frozen=True)
 class ActionForm(TextForm):
-    """What follows the last ``Action:`` is the action."""
+    """The kinds whose action stands after the last ``Action:``."""
 
     def read(self, text: str) -> Reading:
-        """A call, or the message of a ``respond`` action."""
+        """Return a call, the message of a ``respond`` action, or a punt."""
         return read_action(text)
 
     def write(self, action: Action) -> str:
-        """The action alone: a recorded decision holds no thought."""
+        """Return the action alone: a recorded decision holds no thought."""
         return f"{ACTION}\n{write_json_call(action)}"
 
     def unreadable(self, text: str) -> Say | None:
-        """tau-bench sends what is no JSON to the user, and dies of JSON that is no call."""
+        """Return text that is no JSON as a message, None for JSON that is no call."""
         try:
             json.loads(text)
         except (ValueError, RecursionError):
@@ -41,10 +40,10 @@ class ReactForm(ActionForm):
 
 
 def read_action(text: str) -> Reading:
-    """What follows the last ``Action:``; words that are no JSON object go to the user.
+    """Return the call after the last ``Action:``, or other words as a message to the user.
 
-    That last part is tau-bench's rule. A text that begins like an object stays a call, so that
-    a broken one is punted rather than shown to the user.
+    tau-bench sends everything that is no JSON to the user. Here a text that begins like an object
+    stays a call, so that a broken one is punted.
     """
     action = text.rsplit(ACTION, maxsplit=1)[-1].strip()
     if not action:
@@ -52,13 +51,9 @@ def read_action(text: str) -> Reading:
     if not action.startswith(("{", "```")):
         return Say(action)
     call = read_json_call(action)
-    if isinstance(call, Action) and call.name == RESPOND:
-        return _message(call.kwargs)
-    return WrittenCall(action)
-
-
-def _message(arguments: Mapping[str, Any]) -> Reading:
-    content = arguments.get("content")
+    if not isinstance(call, Action) or call.name != RESPOND:
+        return WrittenCall(action)
+    content = call.kwargs.get("content")
     if not isinstance(content, str) or not content.strip():
         return punt("missing_field", f"{RESPOND} needs the message in 'content'")
     return Say(content)

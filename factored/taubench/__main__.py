@@ -29,7 +29,7 @@ from harness.terminal import printable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; give the exit code."""
+    """Run one command and return the exit code."""
     options = _parser().parse_args(arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -44,12 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(line: str, out: TextIO) -> None:
-    """Write one line; what a file brought along cannot break it or steer the terminal."""
+    """Write one line, without what a file may bring along to break it or steer the terminal."""
     out.write(f"{printable(line)}\n")
 
 
 def golden(options: argparse.Namespace) -> int:
-    """Compare call sequences."""
+    """Compare call sequences; return 1 where any value differs."""
     load = partial(
         load_domain, path=data_folder(options.data, "--data DIR"), province=options.province_rename
     )
@@ -57,7 +57,7 @@ def golden(options: argparse.Namespace) -> int:
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Compare recorded dialogues."""
+    """Compare recorded dialogues; return 1 where any value differs."""
     loaded = load_domain(
         options.domain, data_folder(options.data, "--data DIR"), options.province_rename
     )
@@ -75,7 +75,7 @@ def replay(options: argparse.Namespace) -> int:
 
 
 def grade_again(options: argparse.Namespace) -> int:
-    """Regrade stored dialogues."""
+    """Regrade stored dialogues, print the changes and write the new file where one is named."""
     loaded = load_domain(
         options.domain, data_folder(options.data, "--data DIR"), options.province_rename
     )
@@ -104,7 +104,7 @@ def grade_again(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Show dialogues."""
+    """Show the dialogues of a task or trial; raises UserError where there is none."""
     from rich.console import Console
 
     from factored.show import show_dialogue
@@ -130,7 +130,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def truth(options: argparse.Namespace) -> int:
-    """Run every task's own actions."""
+    """Run every task's own actions and print those that are answered with an error."""
     loaded = load_domain(options.domain, data_folder(options.data, "--data DIR"))
     if options.split not in loaded.tasks:
         raise UserError(f"--split {options.split}: {one_of(loaded.tasks, options.split)}")
@@ -148,7 +148,10 @@ def truth(options: argparse.Namespace) -> int:
 
 
 def _report(comparison: Comparison, as_json: bool) -> int:
-    """Counts to standard output; with --json the differences go to standard error."""
+    """Print counts and differences, and return the exit code.
+
+    With ``as_json`` the counts alone go to standard output, the differences to standard error.
+    """
     out = sys.stderr if as_json else sys.stdout
     for line in comparison.lines:
         _say(line, out)

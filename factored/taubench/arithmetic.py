@@ -28,10 +28,10 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 
 
 def evaluate(expression: str) -> str:
-    """The value as a float rounded to 2 places, as text: ``2**3`` gives ``8.0``.
+    """Return the value as a float rounded to 2 places, as text: ``2**3`` gives ``8.0``.
 
     Raises what Python raises for the expression (SyntaxError, ZeroDivisionError, TypeError,
-    OverflowError), with Python's text.
+    OverflowError), with Python's text: the agent reads it. Raises ValueError beyond MAX_LENGTH.
     """
     if len(expression) > MAX_LENGTH:
         raise ValueError(f"expression is longer than {MAX_LENGTH} characters")
@@ -41,7 +41,7 @@ def evaluate(expression: str) -> str:
 
 
 def _value(root: ast.expr) -> Any:
-    """Work the tree out with a stack of its own: a deep tree never meets Python's limit."""
+    """Work the tree out with a stack of its own, since a deep tree would meet Python's limit."""
     todo: list[tuple[ast.AST, bool]] = [(root, False)]
     values: list[Any] = []
     while todo:
@@ -85,7 +85,10 @@ def _apply(node: ast.AST, operands: list[Any]) -> Any:
 
 
 def _call_text(node: ast.Call, called: Any, argument: Any = ()) -> str:
-    """Why a number cannot be called; without commas there is at most one argument."""
+    """Return Python's words for a number that is called, as in ``2(3)``.
+
+    ALLOWED has no comma, so that there is at most one argument.
+    """
     if node.keywords:
         return f"{called} argument after ** must be a mapping, not {type(argument).__name__}"
     if isinstance(next(iter(node.args), None), ast.Starred) and not isinstance(argument, tuple):
@@ -94,7 +97,11 @@ def _call_text(node: ast.Call, called: Any, argument: Any = ()) -> str:
 
 
 def _check_size(operation: ast.operator, left: Any, right: Any) -> None:
-    """Refuse a whole number beyond the bound; Python would fail later, on its way to a float."""
+    """Raise OverflowError for a whole number beyond MAX_BITS.
+
+    Python would raise the same on the way to a float, after it has worked the number out, which
+    for ``9**9**9`` it cannot in any useful time.
+    """
     if not (isinstance(left, int) and isinstance(right, int)):
         return
     bits = 0

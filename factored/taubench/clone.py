@@ -18,7 +18,7 @@ Files = dict[str, Any]
 
 
 def environments_in(source: Path) -> Path | None:
-    """The folder that holds the domains' folders, or None where this is no tau-bench."""
+    """Return the folder that holds the domains' folders, or None where this is no tau-bench."""
     for folder in (source / "tau_bench" / "envs", source / "envs", source):
         if any(folder.glob("*/data/users.json")) and any(folder.glob("*/tools/*.py")):
             return folder
@@ -26,9 +26,9 @@ def environments_in(source: Path) -> Path | None:
 
 
 def read_clone(envs: Path, domain: Domain) -> Files:
-    """A domain's files under their names in a data folder; raises UserError that names the place.
+    """Return a domain's files by their names in a data folder: JSON as values, others as text.
 
-    JSON files as values, ``policy.md`` as text.
+    Raises UserError that names the file and line where one is not what tau-bench holds.
     """
     folder = envs / domain.name
     files: Files = {
@@ -53,7 +53,7 @@ def _parsed(path: Path) -> ast.Module:
 
 
 def _tasks(path: Path) -> list[Files]:
-    """The list that is assigned to a name beginning with TASKS; annotators are left out."""
+    """Return the list that is assigned to a name beginning with TASKS, without annotators."""
     for statement in _parsed(path).body:
         if isinstance(statement, ast.Assign):
             target, value = statement.targets[0], statement.value
@@ -86,7 +86,7 @@ def _action(node: ast.expr, path: Path) -> Files:
 
 
 def _call(node: ast.expr, name: str, path: Path) -> dict[str, ast.expr]:
-    """The keyword arguments of a call ``name(...)`` that has no others."""
+    """Return the arguments of a call ``name(...)``, all of which are keywords."""
     if (
         not isinstance(node, ast.Call)
         or not isinstance(node.func, ast.Name)
@@ -108,7 +108,7 @@ def _literal(value: ast.expr | None, near: ast.AST, path: Path) -> Any:
 
 
 def _schemas(path: Path) -> Iterator[Files]:
-    """What each ``get_info`` of the file returns."""
+    """Yield what each ``get_info`` of the file returns."""
     for node in ast.walk(_parsed(path)):
         if isinstance(node, ast.FunctionDef) and node.name == "get_info":
             for statement in node.body:

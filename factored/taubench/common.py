@@ -13,6 +13,7 @@ UserId = Annotated[str, "The user id, such as 'sara_doe_496'."]
 def calculate(db: State, expression: Annotated[str, "Such as '2 + 2'."]) -> str:  # noqa: ARG001
     """Work out an expression of numbers, + - * /, parentheses and blanks."""
     require(all(char in ALLOWED for char in expression), "invalid characters in expression")
+    # A list of allowed characters comes as far as this; the original's eval refuses it so.
     if not isinstance(expression, str):
         raise TypeError("eval() arg 1 must be a string, bytes or code object")
     return evaluate(expression)

@@ -26,20 +26,24 @@ class LoadedDomain:
     _ground_truth: dict[str, str] = field(default_factory=dict)
 
     def fresh_state(self) -> State:
-        """The untouched databases."""
+        """Return the untouched databases; nothing is copied until a write."""
         return State(self.snapshot)
 
     def run(self, db: State, action: Action) -> str:
-        """Run a tool call on a state; give the observation."""
+        """Run a tool call on a state and return the observation.
+
+        Raises EpisodeCrashError where the tool gives no answer.
+        """
         tool = self.domain.tool(action.name)
         if tool is None:
             return f"Unknown action {action.name}"
         return tool.call(db, action.kwargs, self.domain.name)
 
     def ground_truth_hash(self, task: Task) -> str:
-        """The hash of the data after the task's own actions; their errors are accepted.
+        """Return the hash of the data after the task's own actions.
 
-        Worked out once per list of actions.
+        Goes on after an action that is answered with an error. Worked out once for each list of
+        actions.
         """
         key = json.dumps([action.as_row() for action in task.actions])
         if key not in self._ground_truth:
@@ -66,7 +70,7 @@ class Reward:
     actions: tuple[Action, ...]
 
     def as_row(self) -> dict[str, Any]:
-        """``reward_info`` of tau-bench's result files."""
+        """Return ``reward_info`` as it stands in tau-bench's result files."""
         return {
             "reward": self.reward,
             "info": dict(self.info),
@@ -75,7 +79,7 @@ class Reward:
 
 
 def score(loaded: LoadedDomain, task: Task, db: State, log: Sequence[Action]) -> Reward:
-    """The reward of an episode that ended with this state after these actions."""
+    """Return the reward of an episode that ended with this state after the actions ``log``."""
     truth = loaded.ground_truth_hash(task)
     r_actions = float(db.data_hash() == truth)
     info: dict[str, Any] = {"r_actions": r_actions, "gt_data_hash": truth}
@@ -115,7 +119,7 @@ class Environment:
         self._task: Task | None = None
 
     def reset(self, task: Task) -> str:
-        """Untouched data and an empty log; give the user's opening line."""
+        """Begin a dialogue on untouched data with an empty log; return the opening line."""
         self.db = self.loaded.fresh_state()
         self.log = []
         self._task = task
@@ -130,17 +134,13 @@ class Environment:
         assert self._task is not None, "reset comes first"
         self.log.append(action)
         if action.name == RESPOND:
-            observation, source = self.user.step(_content(action)), "user"
+            content = action.kwargs.get("content")
+            if not isinstance(content, str):
+                raise EpisodeCrashError("a message to the user needs its text in 'content'")
+            observation, source = self.user.step(content), "user"
             done = STOP in observation
         else:
             observation, source = self.loaded.run(self.db, action), action.name
             done = action.name in self.loaded.domain.terminating
         reward = score(self.loaded, self._task, self.db, self.log) if done else None
         return Step(observation, done, source, reward)
-
-
-def _content(action: Action) -> str:
-    content = action.kwargs.get("content")
-    if not isinstance(content, str):
-        raise EpisodeCrashError("a message to the user needs its text in 'content'")
-    return content

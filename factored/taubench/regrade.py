@@ -27,10 +27,10 @@ class Regraded:
 def regrade(
     path: Path, loaded: LoadedDomain, split: str, recorded_tasks: bool
 ) -> tuple[list[Regraded], list[str]]:
-    """The dialogues of a result file under new rewards, and what was left out, in words.
+    """Return the dialogues of a result file under new rewards, and a line for each one left out.
 
-    Scored by the task of the data that has the record's ``task_id``, or by the recorded task.
-    Raises UserError for a record whose task is not there.
+    Scores by the task of the data that has the record's ``task_id``, or by the recorded task.
+    Raises UserError for a record whose task is missing or about another user.
     """
     recordings, left_out = read_recordings(path)
     records = [record for record in read_json(path) if record["traj"]]
@@ -46,7 +46,7 @@ def regrade(
 
 
 def rerun(recording: Recording, loaded: LoadedDomain, task: Task) -> Reward | None:
-    """The reward of the recorded actions under a task; None where the dialogue never ended."""
+    """Return the reward of the recorded actions under a task; None for an unfinished dialogue."""
     environment = Environment(loaded, RecordedUser(recording.user_lines))
     environment.reset(task)
     for step in recording.steps:

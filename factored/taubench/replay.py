@@ -1,4 +1,4 @@
-"""Does the environment give what the original gave? Golden call sequences, recorded dialogues.
+"""Compare the environment with the original: golden call sequences, recorded dialogues.
 
 Both comparisons count equal and total values of four kinds (observations, done flags, data hashes,
 rewards) and keep the first differences as lines to read.
@@ -11,7 +11,7 @@ from typing import Any
 
 from factored.taubench.environment import Environment, LoadedDomain, Reward, Step
 from factored.taubench.loading import read_json
-from factored.taubench.recordings import RecordedStep, Recording
+from factored.taubench.recordings import Recording
 from factored.taubench.tasks import Action, MalformedActionError, Task
 from factored.taubench.tools import EpisodeCrashError
 from factored.taubench.users import RecordedUser, ScriptedUser
@@ -32,20 +32,17 @@ class Comparison:
     differences: int = 0
 
     def check(self, kind: str, where: str, ours: Any, recorded: Any) -> None:
-        """Count one pair of values."""
+        """Count one pair of values; equal values of another type (1 and 1.0) differ."""
         self.total[kind] += 1
         if ours == recorded and type(ours) is type(recorded):
             self.equal[kind] += 1
         else:
-            self._note(f"{where}: {kind}: {_contrast(ours, recorded)}")
-
-    def _note(self, line: str) -> None:
-        self.differences += 1
-        if len(self.lines) < MAX_LINES:
-            self.lines.append(line)
+            self.differences += 1
+            if len(self.lines) < MAX_LINES:
+                self.lines.append(f"{where}: {kind}: {_contrast(ours, recorded)}")
 
     def add(self, other: "Comparison") -> None:
-        """Take another comparison's counts and lines in."""
+        """Add another comparison's counts and lines."""
         for kind in KINDS:
             self.equal[kind] += other.equal[kind]
             self.total[kind] += other.total[kind]
@@ -53,12 +50,12 @@ class Comparison:
         self.lines.extend(other.lines[: MAX_LINES - len(self.lines)])
 
     def as_row(self) -> dict[str, dict[str, int]]:
-        """{"observations": {"equal": n, "total": n}, "done": ..., "hashes": ..., ...}."""
+        """Return {"observations": {"equal": n, "total": n}, "done": ..., "hashes": ..., ...}."""
         return {kind: {"equal": self.equal[kind], "total": self.total[kind]} for kind in KINDS}
 
 
 def _contrast(ours: Any, recorded: Any) -> str:
-    """Both values on one line; of two texts, from shortly before they part."""
+    """Show both values on one line; two texts from shortly before they part."""
     where = ""
     if isinstance(ours, str) and isinstance(recorded, str):
         parted = (
@@ -80,7 +77,8 @@ def compare_golden(path: Path, load: Callable[[str], LoadedDomain]) -> Compariso
     """Run a file of call sequences: {"sequences": [{domain, title, calls, data_hash}]}.
 
     A call is {name, kwargs, observation, done}, or {name, kwargs, raises} where the original
-    crashed. Raises UserError that names a sequence that cannot be read.
+    crashed. ``load`` gives a domain by name. Raises UserError that names the sequence where the
+    file cannot be read.
     """
     content = read_json(path)
     sequences = content.get("sequences") if isinstance(content, dict) else None
@@ -119,17 +117,21 @@ def _compare_sequence(loaded: LoadedDomain, sequence: Mapping[str, Any], where: 
 
 
 def compare_recording(loaded: LoadedDomain, recording: Recording) -> Comparison:
-    """Run a recorded dialogue's actions, the recorded user lines fed back.
+    """Run a recorded dialogue's actions with its user's lines and compare what they lead to.
 
-    Observations are those of tools; the last step is done unless the dialogue met the step limit;
-    the hash is the ground truth's, where it was recorded.
+    Compares the observations of tools; whether each step ends the dialogue (the last one does,
+    unless the recording met its step limit); the ground truth's hash, where it was recorded; and
+    the reward.
     """
     comparison = Comparison()
     environment = Environment(loaded, RecordedUser(recording.user_lines))
     environment.reset(recording.task)
     last = None
     for recorded in recording.steps:
-        last, crash = _take(environment, recorded)
+        if recorded.action is None:
+            last, crash = None, f"not read: {recorded.problem}"
+        else:
+            last, crash = _try_step(environment, recorded.action)
         is_last = recorded is recording.steps[-1]
         where = f"{recording.where} message {recorded.message}"
         if last is None or last.source != "user":
@@ -143,7 +145,7 @@ def compare_recording(loaded: LoadedDomain, recording: Recording) -> Comparison:
 
 
 def _compare_reward(comparison: Comparison, recording: Recording, reward: Reward | None) -> None:
-    """Reward and what it is made of count as one value; the ground truth's hash as another."""
+    """Count the reward with what it is made of as one value, the ground truth's hash as another."""
     info = recording.reward_info.get("info")
     info = dict(info) if isinstance(info, dict) else {}
     if "gt_data_hash" in info:
@@ -156,14 +158,8 @@ def _compare_reward(comparison: Comparison, recording: Recording, reward: Reward
     comparison.check("rewards", recording.where, ours, {"reward": recording.reward, **info})
 
 
-def _take(environment: Environment, recorded: RecordedStep) -> tuple[Step | None, str]:
-    if recorded.action is None:
-        return None, f"not read: {recorded.problem}"
-    return _try_step(environment, recorded.action)
-
-
 def _try_step(environment: Environment, action: Action) -> tuple[Step | None, str]:
-    """The step, or None and why the environment has no answer."""
+    """Return the step, or None and why the environment has no answer."""
     try:
         return environment.step(action), ""
     except EpisodeCrashError as error:

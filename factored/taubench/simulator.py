@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from factored.roles import Played, Role, without_thoughts
+from factored.roles import Role, RoleSettings
 from factored.taubench.users import STOP
 from harness.completions import Message
+from harness.templates import fill
+from harness.thoughts import without_thoughts
 from harness.validators import Name
 
 GREETING = "Hi! How can I help you today?"
@@ -28,8 +30,8 @@ _VERDICT = re.compile(r"\b(true|false)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class SimulatedUserSpec(Played):
-    """``instruction`` is the simulator's prompt, {task} stands for what the user wants."""
+class SimulatedUserSpec(RoleSettings):
+    """A model that plays the user; ``instruction`` is its prompt, with {task} in it."""
 
     name: Name
     instruction: str
@@ -37,14 +39,14 @@ class SimulatedUserSpec(Played):
 
 @dataclass(frozen=True)
 class LlmUserSpec(SimulatedUserSpec):
-    """What the model writes is said."""
+    """Says what the model writes."""
 
     kind: Literal["llm"]
 
 
 @dataclass(frozen=True)
 class ReactUserSpec(SimulatedUserSpec):
-    """A text without a response is drawn again, until there are ``drafts``."""
+    """Thinks aloud before it speaks; a text without a response is drawn again, up to ``drafts``."""
 
     kind: Literal["react"]
     drafts: int
@@ -52,7 +54,7 @@ class ReactUserSpec(SimulatedUserSpec):
 
 @dataclass(frozen=True)
 class VerifyUserSpec(SimulatedUserSpec):
-    """At most ``drafts``; ``judge`` holds {task}, {transcript} and {draft}."""
+    """Judges up to ``drafts`` drafts; ``judge`` holds {task}, {transcript} and {draft}."""
 
     kind: Literal["verify"]
     drafts: int
@@ -61,7 +63,10 @@ class VerifyUserSpec(SimulatedUserSpec):
 
 @dataclass(frozen=True)
 class ReflectionUserSpec(SimulatedUserSpec):
-    """``reflect`` holds what ``judge`` holds; ``again`` asks for the next draft: {reflection}."""
+    """Reflects on a refused draft before the next one.
+
+    ``reflect`` holds what ``judge`` holds; ``again`` asks for the next draft, with {reflection}.
+    """
 
     kind: Literal["reflection"]
     drafts: int
@@ -78,7 +83,7 @@ class HumanSpec:
     kind: Literal["human"]
 
 
-# What a wording cannot do without.
+# What each wording has to hold.
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "instruction": ("task",),
     "judge": ("transcript", "draft"),
@@ -109,18 +114,18 @@ class ModelUser:
 
     @property
     def cost(self) -> float:
-        """US dollars since the dialogue began, for all calls of the model."""
+        """US dollars for all calls of the model since the dialogue began."""
         return self.role.usage.cost
 
     def reset(self, instruction: str) -> str:
-        """The opening line, in answer to the agent's greeting."""
+        """Begin a dialogue and return the opening line, in answer to the agent's greeting."""
         self._task = instruction
-        prompt = filled(self._instruction, task=instruction).strip()
+        prompt = fill(self._instruction, task=instruction).strip()
         self._said = [Message("system", prompt)]
         return self.step(GREETING)
 
     def step(self, content: str) -> str:
-        """The next line; an empty one is an error, since no user says nothing."""
+        """Return the next line; raises ValueError where the model gives an empty one."""
         self._said.append(Message("user", content))
         draft = self._choose()
         if not draft.line:
@@ -129,7 +134,7 @@ class ModelUser:
         return draft.line
 
     def _choose(self) -> Draft:
-        """The draft that is said."""
+        """Return the draft that is said."""
         return self._draft()
 
     def _draft(self, *more: Message) -> Draft:
@@ -160,10 +165,11 @@ class ReactUser(ModelUser):
 
 
 def response(text: str) -> Draft:
-    """The first response of a text in the form of ReAct, never a thought of it.
+    """Return the first response of a text in the form of ReAct, without its thoughts.
 
-    STOP anywhere is exactly STOP. A text without labels is a response as a whole; one with
-    thoughts alone has none. What a model goes on to write after its response is left out.
+    A text with STOP anywhere says exactly STOP. A text without labels is a response as a whole;
+    one with thoughts alone gives an empty draft. What a model goes on to write after its response
+    is left out.
     """
     if STOP in text:
         return Draft(text, STOP)
@@ -178,7 +184,7 @@ def response(text: str) -> Draft:
 
 
 class VerifyUser(ModelUser):
-    """Says the first draft that its judge accepts, or else the last."""
+    """Says the first draft that its judge accepts, or the last of ``drafts``, unjudged."""
 
     def __init__(self, role: Role, spec: VerifyUserSpec | ReflectionUserSpec) -> None:
         super().__init__(role, spec)
@@ -194,12 +200,12 @@ class VerifyUser(ModelUser):
         return draft
 
     def _draft(self, *more: Message) -> Draft:
-        """A draft that holds STOP is exactly STOP."""
+        """Return a draft; one that holds STOP becomes exactly STOP."""
         text = self._ask(*self._said, *more)
         return Draft(STOP, STOP) if STOP in text else Draft(text, text)
 
     def _accepts(self, draft: Draft) -> bool:
-        """Does the judge say true? The last of the words true and false stands."""
+        """Return whether the judge says true; of several verdicts the last one counts."""
         if not draft.line:
             return False
         verdicts = _VERDICT.findall(self._ask(self._about(self._judge, draft)))
@@ -208,12 +214,12 @@ class VerifyUser(ModelUser):
     def _about(self, wording: str, draft: Draft) -> Message:
         who = {"assistant": "Customer", "user": "Agent"}
         lines = [f"{who[said.role]}: {said.content}" for said in self._said if said.role in who]
-        text = filled(wording, task=self._task, transcript="\n".join(lines), draft=draft.line)
+        text = fill(wording, task=self._task, transcript="\n".join(lines), draft=draft.line)
         return Message("user", text)
 
 
 class ReflectionUser(VerifyUser):
-    """Says the first draft that its judge accepts, or else the first of all."""
+    """Says the first draft that its judge accepts, or else the first draft that is not empty."""
 
     def __init__(self, role: Role, spec: ReflectionUserSpec) -> None:
         super().__init__(role, spec)
@@ -231,18 +237,12 @@ class ReflectionUser(VerifyUser):
         if not draft.line:
             return self._draft()
         reflection = self._ask(self._about(self._reflect, draft))
-        again = filled(self._again, reflection=reflection)
+        again = fill(self._again, reflection=reflection)
         return self._draft(Message("assistant", draft.text), Message("user", again))
 
 
-def filled(wording: str, **values: str) -> str:
-    """The wording with its {placeholders} filled in; those inside of a value stay as they are."""
-    names = "|".join(values)
-    return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], wording)
-
-
 def simulated(role: Role, spec: SimulatedUserSpec) -> ModelUser:
-    """The simulator of a spec."""
+    """Return the simulator of a spec."""
     if isinstance(spec, ReactUserSpec):
         return ReactUser(role, spec)
     if isinstance(spec, VerifyUserSpec):
@@ -253,7 +253,7 @@ def simulated(role: Role, spec: SimulatedUserSpec) -> ModelUser:
 
 
 class HumanUser:
-    """Asks a person for each line."""
+    """Asks a person for each line; ``ask`` prints a prompt and returns what is typed."""
 
     cost = 0.0
 
@@ -261,9 +261,9 @@ class HumanUser:
         self._ask = ask
 
     def reset(self, instruction: str) -> str:
-        """Shows what the user wants, and asks for the opening line."""
+        """Show what the user wants, and ask for the opening line."""
         return self._ask(f"\nYou are the user. {instruction}\n({STOP} ends it)\n{GREETING}\n> ")
 
     def step(self, content: str) -> str:
-        """Shows the agent's message, and asks for the answer."""
+        """Show the agent's message, and ask for the answer."""
         return self._ask(f"\n{content}\n> ")

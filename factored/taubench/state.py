@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 def canonical_text(value: Any) -> str:
-    """The text that is hashed: ``str`` of the value with dicts as sorted tuples of pairs.
+    """Return the text that is hashed: ``str`` of the value with dicts as sorted tuples of pairs.
 
     Lists become tuples; numbers keep their type, so that 100, 100.0 and "100" differ.
     """
@@ -81,7 +81,10 @@ class Table(Mapping[str, Record]):
         return len(self._rows.records) + len(self._changed.keys() - self._rows.records.keys())
 
     def edit(self, key: str) -> Record:
-        """The record as this episode's own, copied from the snapshot on the first call."""
+        """Return the record as this episode's own, copied from the snapshot on the first call.
+
+        Raises KeyError where there is none.
+        """
         if key not in self._changed:
             self._changed[key] = deepcopy(self._rows.records[key])
             self.copies += 1
@@ -92,11 +95,11 @@ class Table(Mapping[str, Record]):
         self._changed[key] = record
 
     def canonical(self) -> str:
-        """The canonical text of the whole table."""
+        """Return the canonical text of the whole table; renders changed records only."""
         if not self._changed:
             return self._rows.canonical
         keys, pairs = self._rows.sorted_keys, list(self._rows.pairs)
-        # From the last key to the first: an insertion never moves a place still to be filled.
+        # From the last key to the first, so that an insertion moves only places that are filled.
         for key in sorted(self._changed, reverse=True):
             place = bisect_left(keys, key)
             known = place < len(keys) and keys[place] == key
@@ -119,6 +122,6 @@ class State:
         return sum(table.copies for table in self._tables.values())
 
     def data_hash(self) -> str:
-        """sha256 (hex) over the canonical text of all tables."""
+        """Return the sha256 (hex) over the canonical text of all tables."""
         pairs = [f"({name!r}, {self._tables[name].canonical()})" for name in sorted(self._tables)]
         return hashlib.sha256(_tuple_text(pairs).encode("utf-8")).hexdigest()

@@ -52,7 +52,7 @@ class Action:
             raise MalformedActionError(f"arguments are nested deeper than {MAX_DEPTH} levels")
 
     def as_row(self) -> dict[str, Any]:
-        """The action as it stands in files."""
+        """Return the action as it stands in files."""
         return {"name": self.name, "kwargs": dict(self.kwargs)}
 
 
@@ -89,7 +89,7 @@ class Task:
 
     @classmethod
     def from_row(cls, row: Any, where: str) -> "Task":
-        """Check one row; raises UserError that starts with ``where`` (file and row)."""
+        """Return the task of one row; raises UserError that starts with ``where``: file and row."""
         fields = {"user_id": str, "instruction": str, "actions": list, "outputs": list}
         for name, kind in fields.items():
             if not isinstance(row, dict) or not isinstance(row.get(name), kind):
@@ -104,7 +104,7 @@ class Task:
         return cls(row["user_id"], row["instruction"], actions, tuple(row["outputs"]), tau2)
 
     def as_row(self) -> dict[str, Any]:
-        """The task as it stands in files."""
+        """Return the task as it stands in files; ``tau2`` only where it comes from there."""
         origin = {"tau2": asdict(self.tau2)} if self.tau2 else {}
         return {
             "user_id": self.user_id,

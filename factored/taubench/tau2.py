@@ -36,7 +36,10 @@ Tables = Mapping[str, Mapping[str, Record]]
 
 
 def tau2_tasks(rows: Any, domain: Domain, tables: Tables, where: str) -> list[Task]:
-    """The tasks of a ``tasks.json``, in its order; raises UserError that names the row."""
+    """Return the tasks of a ``tasks.json`` in its order; ``tables`` tell whom a task is about.
+
+    Raises UserError that names the row.
+    """
     if not isinstance(rows, list):
         raise UserError(f"{where}: must be a list of tasks")
     try:
@@ -85,7 +88,7 @@ def _task(row: Record, tau_bench_id: int | None, domain: Domain, tables: Tables)
 
 
 def _problem(row: Record, basis: Sequence[str]) -> str | None:
-    """Why a task as a whole cannot be scored by its final state."""
+    """Return why a task as a whole cannot be scored by its final state, or None."""
     if row.get("initial_state"):
         return "begins from another state"
     if not row.get("evaluation_criteria"):
@@ -94,7 +97,7 @@ def _problem(row: Record, basis: Sequence[str]) -> str | None:
 
 
 def _unfit(action: Action, given: Record, domain: Domain) -> str | None:
-    """Why the environment here cannot take a ground-truth action."""
+    """Return why the environment here cannot take a ground-truth action, or None."""
     tool = domain.tool(action.name)
     if given.get("requestor", "assistant") != "assistant":
         return f"its user calls {action.name}"
@@ -105,7 +108,10 @@ def _unfit(action: Action, given: Record, domain: Domain) -> str | None:
 
 
 def instruction(scenario: Record) -> str:
-    """What the user wants, in the words of the scenario; it speaks to the user throughout."""
+    """Return what the user wants in the words of the scenario, which speaks to the user.
+
+    Leaves out parts without a letter or digit.
+    """
     given = scenario["instructions"]
     parts = [given] if isinstance(given, str) else [given.get(name) for name in TEXTS]
     texts = [part.strip() for part in (scenario.get("persona"), *parts) if part]
@@ -113,10 +119,10 @@ def instruction(scenario: Record) -> str:
 
 
 def user_of(text: str, actions: Sequence[Action], tables: Tables) -> str:
-    """The id of the user that a text and the ground truth are about; empty where none is found.
+    """Return the id of the user that a text and the ground truth are about, or "".
 
-    The first of these that names one user: an id in the text; a name with its zip code or e-mail;
-    the owner of what the actions are about; a name alone.
+    The first of these that names exactly one user decides: an id in the text; a name with its zip
+    code or e-mail; the owner of what the actions are about; a name alone.
     """
     users = tables["users"]
     for found in (
@@ -154,7 +160,7 @@ def _owners(actions: Sequence[Action], tables: Tables) -> Iterator[str]:
 
 
 def notes(tasks: Sequence[Task], file: str) -> list[str]:
-    """What of the tasks has no place here, in lines."""
+    """Return what of the tasks has no place here, in lines for the user."""
     lost: Counter[str] = Counter()
     for task in tasks:
         if task.tau2:

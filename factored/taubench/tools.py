@@ -29,11 +29,11 @@ class RefusedError(Exception):
 
 
 class EpisodeCrashError(Exception):
-    """A step that has no observation: the original environment dies here, reward 0."""
+    """A step without an observation: the original environment dies here, with reward 0."""
 
 
 def require(condition: object, text: str) -> None:
-    """Refuse the call with this text unless the condition holds."""
+    """Raise RefusedError with this text unless the condition holds."""
     if not condition:
         raise RefusedError(text)
 
@@ -67,9 +67,10 @@ class Tool:
         }
 
     def call(self, db: State, arguments: Mapping[str, Any], domain: str) -> str:
-        """Run the tool on a copy of the arguments; give the observation that the agent sees.
+        """Run the tool on a copy of the arguments and return the observation that the agent sees.
 
-        Raises EpisodeCrashError where the tool gives no answer at all.
+        Whatever the tool raises becomes ``Error: {text}``. Raises EpisodeCrashError where the tool
+        gives no answer.
         """
         try:
             self._check_names(arguments, domain)
@@ -81,7 +82,10 @@ class Tool:
         raise EpisodeCrashError(f"{self.name} gave no answer")
 
     def _check_names(self, arguments: Mapping[str, Any], domain: str) -> None:
-        """Python's own texts for wrong argument names, so that they do not vary by version."""
+        """Raise TypeError for wrong argument names, in the words that the original's Python gave.
+
+        Written out here, since Python's words vary by version and agents read them.
+        """
         call = f"{''.join(word.capitalize() for word in self.name.split('_'))}.invoke()"
         if "data" in arguments:
             module = f"tau_bench.envs.{domain}.tools.{self.name}"
@@ -105,7 +109,7 @@ def tool(function: Callable[..., Any]) -> Tool:
 
 
 def json_schema(hint: Any) -> Record:
-    """The JSON schema of a parameter's type: str, int, float, Literal, list, TypedDict.
+    """Return the JSON schema of a parameter's type: str, int, float, Literal, list, TypedDict.
 
     ``Annotated[T, "text"]`` adds the text as description.
     """
@@ -144,5 +148,5 @@ class Domain:
     terminating: frozenset[str] = frozenset({"transfer_to_human_agents"})
 
     def tool(self, name: str) -> Tool | None:
-        """The tool of this name, or None."""
+        """Return the tool of this name, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)

@@ -1,4 +1,4 @@
-"""The tasks' own actions, run through the environment: which of them are answered with an error."""
+"""Run the tasks' own actions through the environment, to find those answered with an error."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class Answer:
 
     @property
     def failed(self) -> bool:
-        """Whether it is an error: the action is missing from the state that the task asks for."""
+        """Whether it is an error: then the state that the task asks for lacks the action."""
         return self.text.startswith(("Error: ", "Unknown action "))
 
 
 def ground_truth_answers(loaded: LoadedDomain, tasks: Sequence[Task]) -> Iterator[Answer]:
-    """The answers to every action of every task, each task on untouched data."""
+    """Yield the answer to every action of every task, each task on untouched data."""
     for index, task in enumerate(tasks):
         db = loaded.fresh_state()
         for action in task.actions:

@@ -22,11 +22,11 @@ class User(Protocol):
         ...
 
     def reset(self, instruction: str) -> str:
-        """Begin a dialogue with this instruction; give the opening line."""
+        """Begin a dialogue with this instruction and return the opening line."""
         ...
 
     def step(self, content: str) -> str:
-        """Answer the agent's message."""
+        """Return the answer to the agent's message."""
         ...
 
 
@@ -40,12 +40,12 @@ class ScriptedUser:
         self._said = 0
 
     def reset(self, instruction: str) -> str:  # noqa: ARG002
-        """Begin again with the first line."""
+        """Begin again: return the first line."""
         self._said = 0
         return self._next()
 
     def step(self, content: str) -> str:  # noqa: ARG002
-        """The next line; STOP after the last one."""
+        """Return the next line, and STOP after the last one."""
         return self._next()
 
     def _next(self) -> str:
@@ -54,7 +54,10 @@ class ScriptedUser:
 
 
 class RecordedUser(ScriptedUser):
-    """Says the user's lines of a recorded dialogue; a line too many is an error, never a STOP."""
+    """Says the user's lines of a recorded dialogue; raises LookupError after the last one.
+
+    A STOP there would end a dialogue that the recording leaves open.
+    """
 
     def _next(self) -> str:
         if self._said >= len(self._lines):

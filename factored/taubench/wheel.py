@@ -49,9 +49,10 @@ EDITS: Mapping[str, Sequence[tuple[Sequence[str], Record]]] = {
 
 
 def read_wheel(read: Reader, domain: Domain) -> tuple[dict[str, Any], list[str]]:
-    """A domain's tables as tau-bench has them, tau2's tasks as ours, and what these lack, in words.
+    """Return a domain's files (tables as tau-bench has them, tau2's tasks as ours) and notes.
 
-    Raises UserError where the database or the tasks are not tau2's.
+    The notes say what of the tasks has no place here. Raises UserError where the database or the
+    tasks are not tau2's.
     """
     name = DATABASE.format(domain=domain.name)
     try:
@@ -98,7 +99,7 @@ def _restored(table: str, records: Mapping[str, Record]) -> dict[str, Record]:
 
 
 def _ordered(record: Record, keys: Sequence[str]) -> Record:
-    """The record with these keys first, in this order, then all others."""
+    """Return the record with these keys first, in this order, then all others."""
     return {**{key: record[key] for key in keys if key in record}, **record}
 
 

@@ -10,7 +10,7 @@ import pytest
 from support.playing import LIMITS, form_of
 
 from factored.arm import EMBEDDED
-from factored.calls import CallChecker
+from factored.call_checks import CallChecker
 from factored.episode import Agent, Episode, Limits, run_episode
 from factored.taubench.environment import Environment, LoadedDomain
 from factored.taubench.loading import load_domain

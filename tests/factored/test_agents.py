@@ -5,11 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.playing import arm_of, compose_taubench, form_of
+from support.playing import arm_of, compose_taubench, evaluate, form_of
 
 from factored.agents import Ask, NativeApiForm, Say, WrittenCall, read_calls
-from factored.calls import Punt, read_json_call
-from factored.evaluation import evaluate
+from factored.call_checks import Punt, read_json_call
 from factored.requests import parse_request
 from factored.taubench.tasks import Action
 from harness.completions import ToolCall

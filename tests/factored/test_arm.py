@@ -3,18 +3,19 @@
 import json
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.arms import command, command_environment, command_line, read_jsonl
-from support.playing import arm_of, compose_taubench
+from support.playing import TauBenchResult, arm_of, compose_taubench, evaluate, metrics_of
 
 import factored.pool
-from factored.evaluation import TauBenchResult, evaluate
-from factored.jobs import plan
+from factored.evaluation import plan
+from factored.settings import TauBenchSettings
+from harness import fingerprint
 from harness.errors import RunFailedError, UserError
-from harness.fingerprint import is_cosmetic
 
 ORACLE = ("tool_agent=oracle",)
 QUICK = ("pool.retries=1", "pool.pause_s=0.0")
@@ -35,9 +36,9 @@ def without_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_the_scripted_run_with_the_oracle_solves_every_task(outside):
     result = run(outside, "trials=2")
-    assert [row["value"] for row in result.metrics["pass"]] == [1.0, 1.0]
-    assert result.metrics["turns"]["punts"] == 0
-    for counts in result.metrics["intended"].values():
+    assert [row["value"] for row in metrics_of(result)["pass"]] == [1.0, 1.0]
+    assert metrics_of(result)["turns"]["punts"] == 0
+    for counts in metrics_of(result)["intended"].values():
         assert counts["exact"] == counts["total"] > 0
     rows = json.loads((result.folder / "results.json").read_text())
     assert len(rows) == 28
@@ -48,7 +49,7 @@ def test_the_scripted_run_with_the_oracle_solves_every_task(outside):
 @pytest.mark.parametrize("agent", ["faep", "native", "react", "act"])
 def test_every_agent_kind_solves_the_scripted_tasks_alike(outside, agent):
     result = run(outside, f"agent={agent}")
-    assert result.metrics["pass"][0]["value"] == 1.0
+    assert metrics_of(result)["pass"][0]["value"] == 1.0
     arm = arm_of(compose_taubench(*ORACLE, f"agent={agent}"))
     assert arm.settings.tool_agent is None, "only the factored agent has one"
     assert plan(compose_taubench(*ORACLE, f"agent={agent}")).notes
@@ -98,7 +99,7 @@ def test_an_interrupted_arm_goes_on_where_it_stopped(outside, monkeypatch):
     monkeypatch.setattr(factored.pool, "play", lambda s, k: (played.append(k), play(s, k))[1])
     whole = run(outside)
     assert len(played) == len(set(played)) == 14
-    assert whole.metrics["pass"][0]["value"] == 1.0
+    assert metrics_of(whole)["pass"][0]["value"] == 1.0
     rows = read_jsonl(folder / "generations.jsonl")
     assert [row["task_id"] for row in rows] == list(range(14))
 
@@ -108,7 +109,7 @@ def test_a_torn_last_line_is_played_again(outside):
     text = (folder / "generations.jsonl").read_text()
     (folder / "DONE").unlink()
     (folder / "generations.jsonl").write_text(text[:-100])
-    assert run(outside).metrics["pass"][0]["value"] == 1.0
+    assert metrics_of(run(outside))["pass"][0]["value"] == 1.0
 
 
 def test_many_workers_give_what_one_gives(outside, tmp_path):
@@ -133,7 +134,7 @@ def test_infrastructure_trouble_is_retried_then_stored_and_never_a_failure(outsi
     assert rows[0]["error"] == "planner: 503 busy"
     assert rows[0]["usage"]["planner"]["retries"] == 1
     assert rows[1]["reward"] == 0.0
-    assert result.metrics["pass"][0] == {"k": 1, "tasks": 3, "value": None, "lacking": [0]}
+    assert metrics_of(result)["pass"][0] == {"k": 1, "tasks": 3, "value": None, "lacking": [0]}
     graded = json.loads((result.folder / "results.json").read_text())
     assert [row["task_id"] for row in graded] == [1, 2]
 
@@ -190,8 +191,8 @@ def test_every_role_on_an_engine_of_its_own_with_its_tokens_and_costs(outside):
     config["tool_agent"]["engine"] |= {"reply": '{"name": "search", "arguments": {}}'}
     config["user"]["engine"] |= {"reply": "Hello?"}
     result = evaluate(arm_of(config))
-    assert result.metrics["turns"]["call_errors"]["unknown_tool"] == 4
-    usage = result.metrics["usage"]
+    assert metrics_of(result)["turns"]["call_errors"]["unknown_tool"] == 4
+    usage = metrics_of(result)["usage"]
     assert {role: counts["calls"] for role, counts in usage.items()} == {
         "planner": 4, "tool_agent": 4, "user": 1,
     }  # fmt: skip
@@ -222,8 +223,8 @@ def test_a_planner_that_always_errs_ends_at_the_limit_with_its_errors_counted(
     )  # fmt: skip
     config["planner"]["engine"] |= {"reply": reply}
     result = evaluate(arm_of(config))
-    assert result.metrics["ended"] == {"max_steps": 1}
-    turns = result.metrics["turns"]
+    assert metrics_of(result)["ended"] == {"max_steps": 1}
+    turns = metrics_of(result)["turns"]
     assert {**turns["call_errors"], **turns["planner_errors"]}[error] == 6
 
 
@@ -234,7 +235,7 @@ def test_a_thinking_planner_is_read_without_its_thoughts(outside):
     )  # fmt: skip
     config["planner"]["engine"] |= {"reply": f"<think>{REPLY}</think>Your credit is 35.5."}
     result = evaluate(arm_of(config))
-    assert result.metrics["pass"][0]["value"] == 1.0
+    assert metrics_of(result)["pass"][0]["value"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -257,14 +258,16 @@ def test_a_setting_that_does_not_fit_is_named(override, words, monkeypatch):
 
 
 def test_what_changes_a_result_changes_the_arm_and_nothing_else_does():
-    base = arm_of(compose_taubench(*ORACLE)).fingerprint
+    base = arm_of(compose_taubench(*ORACLE)).run.fingerprint
     for same in ("pool.workers=3", "paths.runs=elsewhere", "report.show=false", "dry_run=true"):
-        assert arm_of(compose_taubench(*ORACLE, same)).fingerprint == base
+        assert arm_of(compose_taubench(*ORACLE, same)).run.fingerprint == base
     for other in ("trials=2", "seed=1", "limits.steps=9", "domain.tasks=[1]", "agent=faep"):
-        assert arm_of(compose_taubench(*ORACLE, other)).fingerprint != base
+        assert arm_of(compose_taubench(*ORACLE, other)).run.fingerprint != base
 
 
 def test_where_a_role_s_model_runs_is_cosmetic_and_which_it_is_is_not():
+    cosmetic = fingerprint.cosmetic_keys(TauBenchSettings)
+    is_cosmetic = partial(fingerprint.is_cosmetic, cosmetic=cosmetic)
     assert is_cosmetic("planner.engine.device")
     assert is_cosmetic("tool_agent.model.path")
     assert is_cosmetic("taubench.recording")
@@ -282,9 +285,9 @@ def test_every_role_on_a_real_model_shares_one_load_and_ends_somehow(outside, sm
     result = evaluate(arm)
     assert len({id(backend) for backend in arm.backends.values()}) == 1
     assert arm.backends["planner"].loads == 1
-    assert sum(result.metrics["ended"].values()) == 2
-    assert not {"infrastructure", "timeout"} & result.metrics["ended"].keys()
-    assert result.metrics["usage"]["planner"]["completion_tokens"] > 0
+    assert sum(metrics_of(result)["ended"].values()) == 2
+    assert not {"infrastructure", "timeout"} & metrics_of(result)["ended"].keys()
+    assert metrics_of(result)["usage"]["planner"]["completion_tokens"] > 0
 
 
 def test_the_command_survives_a_kill_and_two_at_a_time_share_the_work(outside, tmp_path):

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import playing
 from support.playing import arm_of, compose_taubench
 from support.vocabularies import can_write, random_text, small_grammars, small_tokenizer
 
-from factored import call_evaluation
+import evaluate
+from factored.call_checks import CallChecker, Punt, read_json_call
 from factored.call_schema import FREE_LEVELS, LARGEST, call_schema
-from factored.calls import CallChecker, Punt, read_json_call
-from factored.jobs import plan
+from factored.calls import run as call_evaluation
+from factored.evaluation import plan
 from factored.taubench.environment import LoadedDomain
 from factored.taubench.loading import load_domain, read_json
 from factored.taubench.recordings import read_recordings
@@ -332,10 +334,10 @@ def test_writing_freely_is_the_run_that_it_was_before_there_was_a_choice():
     config = compose_taubench("engine@tool_agent.engine=mock")
     before = json.loads(json.dumps(config))
     del before["tool_agent"]["constrained"]
-    assert arm_of(config).fingerprint == arm_of(before).fingerprint
+    assert arm_of(config).run.fingerprint == arm_of(before).run.fingerprint
     prints = {
         arm_of(compose_taubench("engine@tool_agent.engine=mock", f"tool_agent.constrained={how}"))
-        .fingerprint
+        .run.fingerprint
         for how in ("none", "json", "schemas")
     }  # fmt: skip
     assert len(prints) == 3
@@ -345,12 +347,12 @@ def test_writing_freely_is_the_run_that_it_was_before_there_was_a_choice():
 
 @pytest.mark.parametrize("name", ["taubench", "calls"])
 def test_a_dry_run_says_what_the_tool_agent_is_held_to(name, capsys, outside, smollm2):
-    from evaluate import run
-
+    command = evaluate.CONFIGS[name].command()
     outside = [*outside, f"tool_agent.model.path={smollm2}"]
 
     def shown(*overrides: str) -> str:
-        run(compose_taubench("dry_run=true", *overrides, *outside, name=name))
+        config = compose_taubench("dry_run=true", *overrides, *outside, name=name)
+        command.run(command.plan(config))
         return " ".join(capsys.readouterr().out.split())
 
     assert "constrained=none: the tool agent writes freely" in shown()
@@ -377,15 +379,13 @@ def test_the_tool_agent_asks_for_the_schema_and_others_for_none(outside, monkeyp
         return reply(engine, request)
 
     monkeypatch.setattr(MockEngine, "_reply", keeps)
-    from factored.evaluation import evaluate
-
     config = compose_taubench(
         "engine@tool_agent.engine=mock", "tool_agent.constrained=schemas", "user=llm",
         "engine@user.engine=mock", "domain.tasks=[4]", *outside,
     )  # fmt: skip
     config["user"]["engine"] |= {"reply": "Hello?"}
     arm = arm_of(config)
-    evaluate(arm)
+    playing.evaluate(arm)
     assert set(asked) == {None, arm.call_schema}
     calls = compose_taubench(
         "engine@tool_agent.engine=mock", "tool_agent.constrained=schemas", *outside, name="calls"

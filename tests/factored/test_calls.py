@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from factored.calls import CallChecker, Punt, write_json_call
+from factored.call_checks import CallChecker, Punt, write_json_call
 from factored.taubench.tasks import Action
 
 

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 from support.arms import command_line, finished
-from support.playing import arm_of, compose_taubench
+from support.playing import arm_of, compose_taubench, evaluate, metrics_of
 
-from factored.call_evaluation import plan as plan_calls
-from factored.call_evaluation import run as run_calls
-from factored.call_set import recorded_calls, stratified
-from factored.evaluation import evaluate
+from factored.calls.data_set import recorded_calls, stratified
+from factored.calls.run import plan as plan_calls
+from factored.calls.run import run as run_calls
 from factored.scripts import recorded_scripts
 from factored.taubench.__main__ import main
 from harness.errors import UserError
@@ -38,7 +37,7 @@ def test_gpt_4o_s_airline_dialogues_go_through_the_loop_unchanged(data, outside)
             )
         )
     )  # fmt: skip
-    figures = result.metrics
+    figures = metrics_of(result)
     assert figures["turns"]["calls"] == 1164
     assert figures["intended"]["reads"] == {"exact": 914, "total": 914}
     assert figures["intended"]["writes"] == {"exact": 250, "total": 250}
@@ -60,7 +59,7 @@ def test_the_retail_dialogues_go_through_the_loop_unchanged(data, outside):
         )
     )
     assert (len(arm.tasks), arm.skipped) == (100, 15)
-    found = evaluate(arm).metrics
+    found = metrics_of(evaluate(arm))
     assert found["recorded"]["equal_hashes"] == found["recorded"]["equal_rewards"] == 100
     assert sum(found["intended"][kind]["exact"] for kind in ("reads", "writes")) == 793
 
@@ -195,7 +194,7 @@ def test_a_recording_of_another_split_is_refused_by_its_users(outside):
     replayed = compose_taubench(
         *scripted, "planner=recorded", "user=recorded", f"taubench.recording={path}"
     )
-    assert evaluate(arm_of(replayed)).metrics["recorded"]["equal_hashes"] == 2
+    assert metrics_of(evaluate(arm_of(replayed)))["recorded"]["equal_hashes"] == 2
     rows = json.loads(path.read_text())
     rows[1]["info"]["task"]["user_id"] = "M-999"
     path.write_text(json.dumps(rows))

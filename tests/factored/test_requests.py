@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factored.calls import CallChecker
+from factored.call_checks import CallChecker
 from factored.requests import RequestError, parse_request, render_request
 from factored.taubench.airline import AIRLINE
 from factored.taubench.retail import RETAIL

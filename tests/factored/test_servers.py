@@ -21,11 +21,10 @@ from support.chat_server import (
     said,
 )
 from support.entries import Entry
-from support.playing import arm_of, compose_taubench, form_of
+from support.playing import TauBenchResult, arm_of, compose_taubench, evaluate, form_of, metrics_of
 
 from factored.arm import EMBEDDED
-from factored.calls import write_json_call
-from factored.evaluation import TauBenchResult, evaluate
+from factored.call_checks import write_json_call
 from factored.requests import parse_request
 from factored.scripts import Script, domain_scripts
 from factored.taubench.environment import LoadedDomain
@@ -155,9 +154,9 @@ def test_every_agent_kind_solves_its_tasks_on_servers_also_where_each_request_fa
     with playing(cast, kind, apart(tmp_path, "calm")) as (server, run):
         calm = run()
         asked = len(server.asked)
-    assert calm.metrics["pass"][0]["value"] == 1.0
-    assert calm.metrics["turns"]["punts"] == 0
-    assert calm.metrics["turns"]["calls"] > 0
+    assert metrics_of(calm)["pass"][0]["value"] == 1.0
+    assert metrics_of(calm)["turns"]["punts"] == 0
+    assert metrics_of(calm)["turns"]["calls"] > 0
     with playing(faulty(cast, CUT, TRANSIENT["429"]), kind, apart(tmp_path, "rough")) as (
         server,
         run,
@@ -165,7 +164,7 @@ def test_every_agent_kind_solves_its_tasks_on_servers_also_where_each_request_fa
         rough = run()
         assert len(server.asked) == 3 * asked
     assert rows_of(rough) == rows_of(calm)
-    assert rough.metrics["pass"] == calm.metrics["pass"]
+    assert metrics_of(rough)["pass"] == metrics_of(calm)["pass"]
 
 
 @pytest.mark.parametrize("fault", TRANSIENT.values(), ids=TRANSIENT)
@@ -214,8 +213,8 @@ def test_a_fault_of_any_role_that_stays_is_stored_shown_and_retried_and_never_a_
         before = len(server.asked)
         result = run()
         assert len(server.asked) > before
-    assert result.metrics["pass"][0]["value"] == 1.0
-    assert result.metrics["ended"].get("infrastructure", 0) == 0
+    assert metrics_of(result)["pass"][0]["value"] == 1.0
+    assert metrics_of(result)["ended"].get("infrastructure", 0) == 0
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -224,8 +223,8 @@ def test_a_share_of_trouble_that_is_allowed_is_counted_apart_from_failures(role,
     served = of_role(role, lambda _: error(500), cast)
     with playing(served, "factored", outside, "report.max_error_rate=1.0") as (_, run):
         result = run()
-    assert result.metrics["ended"] == {"infrastructure": len(TASKS)}
-    assert result.metrics["pass"][0]["value"] is None
+    assert metrics_of(result)["ended"] == {"infrastructure": len(TASKS)}
+    assert metrics_of(result)["pass"][0]["value"] is None
     assert json.loads((result.folder / "results.json").read_text()) == []
 
 
@@ -366,7 +365,7 @@ def test_a_server_whose_template_swallows_tools_is_found_out_before_a_dialogue(
 
     with playing(answer, "native_api", outside) as (server, run):
         if part is None:
-            assert run().metrics["pass"][0]["value"] == 1.0
+            assert metrics_of(run())["pass"][0]["value"] == 1.0
             return
         with pytest.raises(UserError, match=rf"does not show it .*{part}.*agent=native"):
             run()
@@ -427,7 +426,7 @@ def test_a_run_that_is_stopped_leaves_no_request_behind(outside, monkeypatch):
         assert not never.is_set(), "the server was still busy when the run had ended"
         monkeypatch.setattr(factored.pool, "as_completed", waits)
         never.set()
-        assert run().metrics["pass"][0]["value"] == 1.0
+        assert metrics_of(run())["pass"][0]["value"] == 1.0
 
 
 def test_dialogues_go_side_by_side_and_none_waits_for_the_slowest(outside):
@@ -439,4 +438,4 @@ def test_dialogues_go_side_by_side_and_none_waits_for_the_slowest(outside):
         return Cast("act")(asked)
 
     with playing(answer, "act", outside, "domain.tasks=[0,2,4]") as (_, run):
-        assert run().metrics["pass"][0]["value"] == 1.0
+        assert metrics_of(run())["pass"][0]["value"] == 1.0

@@ -37,7 +37,7 @@ TRACED = frozenset(
     str(path)
     for folder in ("harness", "factored")
     for path in (ROOT / folder).glob("*.py")
-    if path.stem not in ("settings", "metrics", "requests", "compose", "episode", "calls")
+    if path.stem not in ("settings", "metrics", "requests", "compose", "episode", "call_checks")
 )
 
 
@@ -46,7 +46,7 @@ def sweep(home: str) -> None:
     os.chdir(home)
     sys.argv = ["evaluate.py", *SWEEP]
     try:
-        start(evaluate.CONFIGS, evaluate.run, evaluate.plan)
+        start(evaluate.CONFIGS)
     except SystemExit as ended:
         if ended.code:
             raise
@@ -54,7 +54,7 @@ def sweep(home: str) -> None:
 
 @pytest.fixture(scope="module")
 def context() -> Any:
-    return dying.processes(["factored.jobs", "evaluate", "test_taubench_kill"])
+    return dying.processes(["factored.evaluation", "evaluate", "test_taubench_kill"])
 
 
 def killed_at(context: Any, home: Path, line: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from support.playing import compose_taubench
 
-from factored.calls import Punt
+from factored.call_checks import Punt
 from factored.settings import canonical, taubench_settings
 from factored.tool_agents import ModelToolAgentSpec, Oracle, tool_agent_messages
 

@@ -3,13 +3,18 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from factored import evaluation
 from factored.agents import Form
 from factored.arm import TauBenchArm, prepare
-from factored.episode import Limits
+from factored.episode import Ended, Limits, Turn
+from factored.metrics import TauBenchMetrics
 from factored.planners import Decision
+from factored.results import EpisodeInfo, EpisodeRow
 from factored.settings import canonical, taubench_settings
+from factored.taubench.tasks import Task
 from harness.completions import Message
 from harness.settings import resolve
 from support.arms import ROOT
@@ -40,6 +45,40 @@ def arm_of(config: Mapping[str, Any]) -> TauBenchArm:
 
 def form_of(name: str) -> Form:
     return taubench_settings(canonical(compose_taubench(f"agent={name}"))[0]).agent
+
+
+class TauBenchResult(NamedTuple):
+    """A finished arm's folder, its figures, and whether it ran just now."""
+
+    folder: Path
+    metrics: TauBenchMetrics
+    fresh: bool
+
+
+def evaluate(arm: TauBenchArm) -> TauBenchResult:
+    done = evaluation.evaluate(arm)
+    return TauBenchResult(done.run.folder, done.result.metrics, done.fresh)
+
+
+def metrics_of(result: TauBenchResult) -> dict[str, Any]:
+    """The content of the arm's metrics.json."""
+    found: dict[str, Any] = json.loads((result.folder / "metrics.json").read_text())
+    return found
+
+
+def row_of(
+    task_id: int = 0,
+    trial: int = 0,
+    reward: float | None = 1.0,
+    ended: Ended = "user_stop",
+    task: Task | None = None,
+    turns: Sequence[Turn] = (),
+) -> EpisodeRow:
+    """An episode's row, of which a test looks at a few values."""
+    info = EpisodeInfo(task or Task("", "", (), ()), "user", 0.0, None)
+    return EpisodeRow(
+        task_id, reward, info, (), trial, 0, ended, 1, None, None, None, tuple(turns), {}
+    )
 
 
 class Says:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from support.playing import LIMITS, Says, form_of
 
-from factored.calls import CallChecker
+from factored.call_checks import CallChecker
 from factored.episode import Agent, run_episode
 from factored.taubench.environment import Environment
 from factored.taubench.tasks import Task

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from support.arms import command, read_jsonl
-from support.playing import arm_of, compose_taubench
+from support.playing import arm_of, compose_taubench, evaluate, metrics_of
 
-from factored.evaluation import evaluate
 from factored.taubench.__main__ import main
 from factored.taubench.importing import WHEEL, import_data
 from factored.taubench.loading import load_domain
@@ -130,8 +129,8 @@ def test_a_run_takes_the_tasks_that_can_be_scored_and_counts_the_others(wheel, t
     rows = {row["task_id"]: row for row in read_jsonl(result.folder / "generations.jsonl")}
     assert {at: row["reward"] for at, row in rows.items()} == {0: 1.0, 6: 0.0}
     assert rows[0]["info"]["task"]["tau2"]["id"] == "0"
-    assert result.metrics["skipped"] == len(UNSCORABLE)
-    assert [row["tasks"] for row in result.metrics["pass_clean"]] == [2]
+    assert metrics_of(result)["skipped"] == len(UNSCORABLE)
+    assert [row["tasks"] for row in metrics_of(result)["pass_clean"]] == [2]
     config["domain"]["tasks"] = [0, 4]
     with pytest.raises(UserError, match=r"task 4 cannot be scored here \(begins from another"):
         arm_of(config)

@@ -5,16 +5,15 @@ from collections.abc import Sequence
 
 import pytest
 from support.arms import command, options, read_jsonl
-from support.playing import Says, arm_of, compose_taubench
+from support.playing import Says, arm_of, compose_taubench, evaluate
 
-from factored.evaluation import evaluate
 from factored.roles import Retries, Role, Usage
-from factored.settings import canonical, taubench_settings
+from factored.settings import TauBenchSettings, canonical, taubench_settings
 from factored.taubench.simulator import GREETING, ModelUser, filled, simulated
 from factored.taubench.users import STOP
 from harness.completions import Completion, Message, Request, failed
 from harness.errors import UserError
-from harness.fingerprint import fingerprint, is_cosmetic, leaves
+from harness.fingerprint import cosmetic_keys, fingerprint, is_cosmetic, leaves
 
 TASK = "You are Ann. You want to cancel rental R-1 because of {draft} rain."
 KINDS = ("llm", "react", "verify", "reflection")
@@ -217,7 +216,8 @@ def test_a_setting_of_a_simulator_that_does_not_fit_is_named(kind, changes, word
 @pytest.mark.parametrize("kind", options("user"))
 def test_every_setting_of_a_user_is_identity_or_declared_cosmetic(kind):
     config = compose_taubench(f"user={kind}")
-    before = fingerprint(config, {})
+    cosmetic = cosmetic_keys(TauBenchSettings)
+    before = fingerprint(config, cosmetic, {})
     for key, value in leaves(config["user"]):
         changed = compose_taubench(f"user={kind}")
         *path, last = key.split(".")
@@ -225,7 +225,8 @@ def test_every_setting_of_a_user_is_identity_or_declared_cosmetic(kind):
         for name in path:
             inner = inner[name]
         inner[last] = [value]
-        assert (fingerprint(changed, {}) != before) == (not is_cosmetic(f"user.{key}")), key
+        differs = fingerprint(changed, cosmetic, {}) != before
+        assert differs == (not is_cosmetic(f"user.{key}", cosmetic)), key
 
 
 RULES = {

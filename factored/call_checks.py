@@ -54,28 +54,28 @@ class Punt:
     errors: tuple[str, ...] = ()
 
     def as_row(self) -> dict[str, Any]:
-        """The punt as it stands in files."""
+        """Return the punt as it stands in files."""
         return {"error": self.error, "reason": self.reason, "errors": list(self.errors)}
 
 
 def punt(error: CallError | PlannerError, reason: str, errors: Sequence[str] = ()) -> Punt:
-    """A punt whose reason is short enough for a prompt."""
+    """Return a punt whose reason is cut to MAX_REASON characters; ``errors`` default to the one."""
     short = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}..."
     return Punt(error, short, tuple(errors) or (error,))
 
 
 class CallChecker:
-    """Reads calls to the tools of one domain."""
+    """Checks calls of the tools of one domain against their schemas."""
 
     def __init__(self, schemas: Sequence[Mapping[str, Any]]) -> None:
-        """Takes the schemas in OpenAI's function format."""
+        """Take the schemas in OpenAI's function format."""
         functions = [schema["function"] for schema in schemas]
         self._validators = {
             function["name"]: _Validator(_closed(function["parameters"])) for function in functions
         }
 
     def read(self, text: str) -> Action | Punt:
-        """The call that a text holds, or why it is not run.
+        """Return the call that a text holds, or the punt that says why it is not run.
 
         The text is one JSON object, alone or in a code fence; anything around it is malformed.
         """
@@ -83,10 +83,10 @@ class CallChecker:
         return action if isinstance(action, Punt) else self.check(action)
 
     def check(self, action: Action) -> Action | Punt:
-        """The action itself where its tool can take it.
+        """Return the action itself where its tool can take it, or else a punt.
 
-        A parameter that the tool does not have is invented; inside of objects it is the schema
-        that says whether further fields are allowed.
+        A parameter that the tool does not have is a ``hallucinated_field``; inside of objects the
+        schema says whether further fields are allowed.
         """
         validator = self._validators.get(action.name)
         if validator is None:
@@ -105,7 +105,10 @@ class CallChecker:
 
 
 def read_json_call(text: str) -> Action | Punt:
-    """The call that a text holds, whatever its tool; a punt where it is no call at all."""
+    """Return the call that a text holds, or a punt where it holds none.
+
+    Checks the form alone: ``CallChecker`` checks the call against the tools' schemas.
+    """
     stripped = text.strip()
     fenced = _FENCE.match(stripped)
     if len(stripped) > MAX_CHARACTERS:
@@ -124,7 +127,7 @@ def read_json_call(text: str) -> Action | Punt:
 
 
 def write_json_call(action: Action) -> str:
-    """The text of a call."""
+    """Return the text of a call, which ``read_json_call`` reads back."""
     return json.dumps({"name": action.name, "arguments": dict(action.kwargs)}, ensure_ascii=False)
 
 
@@ -152,7 +155,7 @@ def _finite(digits: str) -> float:
 
 
 def _is_integer(checker: Any, value: Any) -> bool:  # noqa: ARG001
-    """Whole numbers only: the state's hash tells 1.0 from 1, which JSON Schema does not."""
+    # JSON Schema takes 1.0 for an integer; the hash of the final state tells it from 1.
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -163,7 +166,7 @@ _Validator = extend(  # type: ignore[no-untyped-call]
 
 
 def _closed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as a schema that takes no others: they are the tool's signature."""
+    """Return the parameters as a schema that takes no others: they are the tool's signature."""
     return {**deepcopy(dict(parameters)), "additionalProperties": False}
 
 
