@@ -1,4 +1,4 @@
-"""A finished TauBench arm as every reader of one gets it: loaded from its folder, checked, typed."""
+"""A finished TauBench arm, as every reader of one gets it: loaded from its folder, checked."""
 
 from dataclasses import dataclass
 from pathlib import Path

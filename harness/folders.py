@@ -170,7 +170,9 @@ def _check_same(
             f" {_shown(ours, key)} here{_more(changed)}): move it away or set paths.*"
         )
     manifest = folder.read("manifest.json")
-    if not isinstance(manifest, dict) or manifest.get("fingerprint") != fingerprint:
+    if not isinstance(manifest, dict) or "fingerprint" not in manifest:
+        raise UserError(f"{folder.path / 'manifest.json'} is no manifest: move the folder away")
+    if manifest["fingerprint"] != fingerprint:
         raise UserError(
             f"{folder.path} holds a run of the same settings on other data or weights: "
             "move it away or set paths.*"
