@@ -5,7 +5,7 @@ import pytest
 from benchmarks.peers import __main__ as peers_command
 from benchmarks.peers import prompts
 from benchmarks.peers.report import equal_share, report
-from benchmarks.peers.runs import PEERS, Peer
+from benchmarks.peers.runs import PEERS, Peer, chosen
 from benchmarks.peers.worker import Job, Prompt, Timing, serve
 
 
@@ -29,8 +29,8 @@ def test_a_worker_answers_the_warm_up_first_and_then_every_prompt(tmp_path, smal
     small_job.write(path)
     calls = []
 
-    def load(job, batch_size):
-        assert (job, batch_size) == (small_job, 4)
+    def load(job, setting):
+        assert (job, setting) == (small_job, 4)
 
         def generate(asked):
             calls.append([prompt.text for prompt in asked])
@@ -38,7 +38,7 @@ def test_a_worker_answers_the_warm_up_first_and_then_every_prompt(tmp_path, smal
 
         return generate
 
-    monkeypatch.setattr("sys.argv", ["worker", str(path), str(written), "--batch-size", "4"])
+    monkeypatch.setattr("sys.argv", ["worker", str(path), str(written), "--setting", "4"])
     serve(load, ["pytest"])
     assert calls == [["Hello"], ["One?", "Two?"]]
     result = Timing.read(written)
@@ -78,11 +78,28 @@ def test_a_peer_that_is_not_installed_is_named_with_the_way_to_install_it(monkey
     assert "make .venv-peer-absent/.installed" in capsys.readouterr().out
 
 
-def test_an_unknown_peer_is_refused(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["peers", "--peers", "ours,lmevel"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("ours,lmevel", "no peer 'lmevel': choose from ours, lmeval, vllm"),
+        ("lmeval=many", "'lmeval=many': lmeval takes no such batch size"),
+        ("vllm=0", "'vllm=0': vllm takes no such threads"),
+        ("ours=3", "'ours=3': ours takes no such number"),
+    ],
+)
+def test_other_words_than_peers_and_their_numbers_are_refused(words, said, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["peers", "--peers", words])
     with pytest.raises(SystemExit):
         peers_command.main()
-    assert "no peer lmevel: choose from ours, lmeval, vllm" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
+
+
+def test_a_number_behind_a_peer_is_its_setting():
+    peers = chosen("ours,lmeval=16")
+    assert [(name, peer.setting) for name, peer in peers.items()] == [
+        ("ours", None),
+        ("lmeval", 16),
+    ]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from benchmarks.peers.prompts import arm, requests, warm_up
 from benchmarks.peers.worker import Generate, Job, Prompt, serve
 
 
-def load(_job: Job, _batch_size: int) -> Generate:
+def load(_job: Job, _setting: int) -> Generate:
     """Loads the engine; it renders the requests by itself, as it does in an arm."""
     engine = arm().backend.engine()
     asked = {**requests(), ("warm-up", ""): warm_up()}

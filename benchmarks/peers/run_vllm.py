@@ -1,5 +1,6 @@
 """vLLM's own LLM class on the prompts of a job; runs in .venv-peer-vllm."""
 
+import os
 from collections.abc import Sequence
 
 from benchmarks.peers.worker import Generate, Job, Prompt, serve
@@ -9,8 +10,12 @@ from benchmarks.peers.worker import Generate, Job, Prompt, serve
 BLOCK_TOKENS = 32
 
 
-def load(job: Job, _batch_size: int) -> Generate:
+def load(job: Job, threads: int) -> Generate:
     """Loads the model with prefix caching; vLLM makes up its batches by itself."""
+    # A core that is not reserved gets a thread. The variable is read when vLLM starts its worker.
+    cores = len(os.sched_getaffinity(0))
+    assert 1 <= threads <= cores, f"{threads} threads on {cores} cores"
+    os.environ["VLLM_CPU_NUM_OF_RESERVED_CPU"] = str(cores - threads)
     from vllm import LLM, SamplingParams, TokensPrompt
 
     # generation_config="vllm": what the checkpoint says of sampling stays out of greedy decoding.

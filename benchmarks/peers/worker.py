@@ -69,16 +69,17 @@ Generate = Callable[[Sequence[Prompt]], list[str]]
 def serve(load: Callable[[Job, int], Generate], packages: Sequence[str]) -> None:
     """Loads a peer, answers the job named on the command line, writes the Timing beside it.
 
-    ``load`` gets the job and the wanted batch size and returns the function that is timed.
+    ``load`` gets the job and the setting of the peer's own knob (0 where it has none) and returns
+    the function that is timed.
     """
     parser = argparse.ArgumentParser(description=serve.__doc__)
     parser.add_argument("job", type=Path)
     parser.add_argument("timing", type=Path)
-    parser.add_argument("--batch-size", type=int, default=1)
+    parser.add_argument("--setting", type=int, default=0)
     given = parser.parse_args()
     job = Job.read(given.job)
     started = time.perf_counter()
-    generate = load(job, given.batch_size)
+    generate = load(job, given.setting)
     loaded = time.perf_counter()
     generate([job.warm_up])  # The first call imports, compiles and allocates.
     begun = time.perf_counter()
