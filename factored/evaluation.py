@@ -9,7 +9,7 @@ from factored.arm import TauBenchArm, prepare
 from factored.arms import RESULTS, FinishedTauBench
 from factored.dry_run import dry_run
 from factored.metrics import measure
-from factored.pool import Played, run_episodes
+from factored.pool import RunEpisodes, run_episodes
 from factored.results import EpisodeRow
 from factored.settings import TauBenchSettings, canonical, taubench_settings
 from factored.tables import figures, show_metrics
@@ -96,7 +96,7 @@ def _work(arm: TauBenchArm, folder: RunFolder) -> Produced:
     return Produced(_counts(played), about)
 
 
-def _counts(played: Played) -> dict[str, int]:
+def _counts(played: RunEpisodes) -> dict[str, int]:
     """Count episodes; a cached one lay in the folder of an earlier start."""
     usage = [counts for row in played.rows for counts in row.usage.values()]
     failed = sum(not row.valid for row in played.rows)

@@ -16,14 +16,14 @@ from harness.served_tools import audit_served_tools
 
 
 @dataclass(frozen=True)
-class Played:
+class RunEpisodes:
     """All rows of an arm, trial by trial; ``kept`` of them lay in its folder already."""
 
     rows: list[EpisodeRow]
     kept: int
 
 
-def run_episodes(arm: TauBenchArm, folder: RunFolder) -> Played:
+def run_episodes(arm: TauBenchArm, folder: RunFolder) -> RunEpisodes:
     """Run the arm's episodes that are not in the folder yet; return all of them.
 
     Appends each row to generations.jsonl as its episode ends, and writes the file in canonical
@@ -52,7 +52,7 @@ def run_episodes(arm: TauBenchArm, folder: RunFolder) -> Played:
         _run_all(play_and_keep, todo, arm.settings.pool.workers, runner.stop)
     rows = [done[key] for key in keys(arm)]
     folder.write_generations([row.as_row() for row in rows])
-    return Played(rows, len(rows) - len(todo))
+    return RunEpisodes(rows, len(rows) - len(todo))
 
 
 def _audit_served(runner: Runner) -> None:

@@ -41,8 +41,8 @@ def test_an_arm_runs_on_a_server_without_weights_and_a_finished_one_asks_nothing
         assert len(server.asked) == asked, "the second arm reads the cache"
     (folder,) = arm_folders(tmp_path / "runs")
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["engine"]["server"] == server.url
-    assert set(manifest["engine"]["reported"]) == {"served fp_1"}
+    assert manifest["engines"]["model"]["server"] == server.url
+    assert set(manifest["engines"]["model"]["reported"]) == {"served fp_1"}
     assert not (tmp_path / ".cache" / "models").exists()
 
 
