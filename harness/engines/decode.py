@@ -1,63 +1,116 @@
-"""Decoding a batch token by token; a row leaves the batch as soon as its text ends.
+"""Decoding a wave: prompts along their prefix tree, then rows token by token.
 
-On a CPU the cost of a step grows with the rows in it, and replies differ in length many times
-over: transformers' own loop would carry every finished row to the end of the longest.
+A row leaves as soon as its text ends, since the cost of a step grows with the rows in it and
+replies differ in length many times over; a waiting row takes its place.
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.engines.attention import LayerMasks
+from harness.engines.kv import RowCache, TreeCache
+from harness.engines.prefixes import tree_of
+
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
 Ended = Callable[[int, Sequence[int]], bool]
 Pick = Callable[["torch.Tensor", Sequence[int]], "torch.Tensor"]
 
+# Tokens in one pass over prompts. More of them see more of each other's keys in vain; below
+# about 200, a pass is dominated by what it costs at any length.
+CHUNK = 256
+
+
+@dataclass
+class Work:
+    """What an engine has computed: tokens of prompts, steps, and tokens (rows x steps) in those."""
+
+    prefilled: int = 0
+    steps: int = 0
+    decoded: int = 0
+
+
+def prefill(
+    model: Any, cache: TreeCache, wanted: "np.ndarray", work: Work
+) -> "Iterator[tuple[np.ndarray, torch.Tensor]]":
+    """Computes a tree's keys and values, and the logits after the ``wanted`` places (sorted).
+
+    Gives places and logits (places x vocabulary) a chunk of the tree at a time.
+    """
+    import torch
+
+    for chunk in cache.tree.chunks(CHUNK):
+        here = wanted[(wanted >= chunk.start) & (wanted < chunk.end)]
+        keep = torch.as_tensor(here - chunk.start, device=cache.device) if len(here) else 1
+        logits = model(**cache.open(chunk, model.dtype), use_cache=True, logits_to_keep=keep).logits
+        work.prefilled += chunk.end - chunk.start
+        if len(here):
+            yield here, logits[0]
+
 
 def decode(
     model: Any,
-    ids: "torch.Tensor",
-    mask: "torch.Tensor",
+    masks: LayerMasks,
+    prompts: Sequence[list[int]],
+    most: int,
     max_new_tokens: int,
     pick: Pick,
     ended: Ended,
+    work: Work,
 ) -> list[list[int]]:
-    """New token ids of each row of a left-padded batch (``ids``, ``mask``: rows x width).
+    """New token ids of each prompt, at most ``most`` of them being written at a time.
 
     ``pick`` turns logits (rows x vocabulary) and the numbers of the rows in it into token ids;
     ``ended`` looks at a row's number and new ids after each token.
     """
     import torch
-    from transformers import DynamicCache
 
-    cache = DynamicCache(config=model.config)
-    written: list[list[int]] = [[] for _ in range(len(ids))]
-    rows = list(range(len(ids)))
-    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
-    for _ in range(max_new_tokens):
-        logits = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=positions,
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        ).logits[:, -1]
-        tokens = pick(logits, rows)
-        for row, token in zip(rows, tokens.tolist(), strict=True):
+    tree = TreeCache(tree_of(prompts), masks, str(model.device))
+    written = [[token] for token in _first_tokens(model, tree, pick, work)]
+
+    def goes_on(row: int) -> bool:
+        return len(written[row]) < max_new_tokens and not ended(row, written[row])
+
+    waiting = deque(row for row in range(len(prompts)) if goes_on(row))
+    if not waiting:
+        return written
+    longest = max(map(len, prompts))
+    cache = RowCache(tree, min(most, len(waiting)), longest + max_new_tokens, longest)
+    rows: list[int] = []
+    while rows or waiting:
+        while waiting and len(rows) < most:
+            rows.append(waiting.popleft())
+            cache.join(tree.tree.paths[rows[-1]])
+        last = torch.tensor([written[row][-1] for row in rows], device=model.device)
+        logits = model(**cache.open(last), use_cache=True, logits_to_keep=1).logits[:, -1]
+        cache.close()
+        work.steps += 1
+        work.decoded += len(rows)
+        for row, token in zip(rows, pick(logits, rows).tolist(), strict=True):
             written[row].append(token)
-        going = [at for at, row in enumerate(rows) if not ended(row, written[row])]
-        if not going:
-            break
-        if len(going) < len(rows):
-            kept = torch.tensor(going, device=ids.device)
-            cache.batch_select_indices(kept)
-            mask, positions, tokens = mask[kept], positions[kept], tokens[kept]
-            rows = [rows[at] for at in going]
-        ids = tokens[:, None]
-        mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
-        positions = positions[:, -1:] + 1
+        for at in reversed(range(len(rows))):
+            if not goes_on(rows[at]):
+                cache.leave(at)
+                rows[at] = rows[-1]
+                rows.pop()
     return written
+
+
+def _first_tokens(model: Any, cache: TreeCache, pick: Pick, work: Work) -> list[int]:
+    """The token that follows each prompt."""
+    import numpy as np
+    import torch
+
+    ends = np.array([path[-1] for path in cache.tree.paths])
+    places = np.unique(ends)
+    logits = torch.cat([found for _, found in prefill(model, cache, places, work)])
+    rows = torch.as_tensor(np.searchsorted(places, ends), device=logits.device)
+    tokens: list[int] = pick(logits[rows], range(len(ends))).tolist()
+    return tokens
 
 
 def greedy(logits: "torch.Tensor", rows: Sequence[int]) -> "torch.Tensor":  # noqa: ARG001

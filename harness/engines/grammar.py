@@ -118,8 +118,8 @@ class Grammars:
         return self._compiled[schema].deep_copy()
 
 
-class Held:
-    """A way of picking tokens, within what each row's schema allows; some rows may have none."""
+class SchemaMask:
+    """Picks tokens within what each row's schema allows; rows without a schema pick freely."""
 
     def __init__(self, pick: Pick, matchers: Sequence[Any | None]) -> None:
         """One matcher, or None, for each row of the whole batch."""

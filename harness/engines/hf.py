@@ -1,8 +1,8 @@
-"""The transformers engine: batches sorted by length, on a CPU or one GPU."""
+"""The transformers engine: waves of prompts along their prefix tree, on a CPU or one GPU."""
 
 import gc
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -11,8 +11,12 @@ from pydantic import Field
 
 from harness.completions import Completion, Request, failed
 from harness.engines.base import EngineSpec
-from harness.engines.decode import Pick, SeededSampling, decode, greedy
-from harness.engines.grammar import Grammars, Held, library_version
+from harness.engines.batches import MAX_ROWS, WAVE_TOKENS, plan_waves
+from harness.engines.decode import Ended, Pick, SeededSampling, Work, decode, greedy
+from harness.engines.fitting import fit
+from harness.engines.grammar import Grammars, SchemaMask, library_version
+from harness.engines.library import library_decode
+from harness.engines.lora import Adapters
 from harness.errors import RunFailedError, UserError
 from harness.fingerprint import COSMETIC
 from harness.models import Checkpoint, ModelSpec
@@ -21,12 +25,16 @@ from harness.rendering import Renderer
 if TYPE_CHECKING:
     import torch
 
-MAX_ROWS = 64
+# Counts up when our own part of the computation changes, since bf16 texts then change with it,
+# and the cache shall not mix them with older ones. 2: prefix trees, folded attention, waves.
+DECODING = 2
+GPU_WAVE_TOKENS = 16 * WAVE_TOKENS  # a GPU writes them sooner, and is idle with few rows
 
 
 @dataclass(frozen=True)
 class HfSpec(EngineSpec):
-    """``batch_tokens`` bounds rows x padded prompt length; ``device`` is cpu, cuda or auto.
+    """``batch_tokens`` bounds rows x longest prompt, and distinct prompt tokens, of what is in
+    memory at once; ``device`` is cpu, cuda or auto.
 
     ``dtype`` auto is bfloat16 where the GPU or the CPU computes in it, else float32.
     """
@@ -45,8 +53,9 @@ class HfSpec(EngineSpec):
         return {"kind": self.kind, "dtype": self.precision()}
 
     def version(self) -> str:
-        """Of both libraries that compute."""
-        return f"transformers {version('transformers')}, torch {version('torch')}"
+        """Of both libraries that compute, and of what we compute beside them."""
+        libraries = f"transformers {version('transformers')}, torch {version('torch')}"
+        return f"{libraries}, decoding {DECODING}"
 
     def grammar_version(self) -> str:
         """Of the library that holds replies to their schemas."""
@@ -89,41 +98,57 @@ class HfEngine:
         self.device = _device(spec.device)
         self.model = _load(model, checkpoint.folder, getattr(torch, spec.precision()), self.device)
         self.stop_ids = _stop_ids(self.model, self.renderer.tokenizer)
+        self.work = Work()
+        with torch.inference_mode():
+            self._masks = fit(self.model)
+        self._adapters = Adapters(self.model)
         self._grammars: Grammars | None = None
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What was computed so far: prompt tokens, steps, rows x steps."""
+        return asdict(self.work)
 
     def run(
         self, requests: Sequence[Request], missing: Collection[int]
     ) -> Iterator[Mapping[int, Completion]]:
-        """One batch of the plan after another, without the rows that are there already."""
+        """Give the missing completions, a wave of the plan at a time.
+
+        The plan follows from all requests. A wave of which any row is missing is computed as a
+        whole, also rows that are there already: the bits of a bfloat16 text depend on the rows
+        that are computed beside it, and so a continued run gives the bytes of a whole one.
+        A wave that outgrows the memory is halved, which may change bits but no row's meaning.
+        """
         prompts = [self.renderer.token_ids(request.messages, request.tools) for request in requests]
         fits = [i for i in range(len(requests)) if self._fits(prompts[i], requests[i])]
         for index in sorted(set(missing).difference(fits)):
             yield {index: failed(f"prompt of {len(prompts[index])} tokens exceeds the context")}
-        for batch in plan_batches(requests, prompts, fits, self.spec.batch_tokens):
-            todo = [index for index in batch if index in missing]
-            if todo:
-                yield self._batch(requests, prompts, todo)
+        budget = WAVE_TOKENS if self.model.device.type == "cpu" else GPU_WAVE_TOKENS
+        for wave in plan_waves(requests, prompts, fits, self.spec.batch_tokens, budget):
+            if not set(missing).isdisjoint(wave):
+                found = self._wave(requests, prompts, wave)
+                yield {index: found[index] for index in wave if index in missing}
 
     def _fits(self, prompt: Sequence[int], request: Request) -> bool:
         context = getattr(self.model.config, "max_position_embeddings", None)
         return context is None or len(prompt) + request.decoding.max_new_tokens <= context
 
-    def _batch(
-        self, requests: Sequence[Request], prompts: Sequence[list[int]], batch: Sequence[int]
+    def _wave(
+        self, requests: Sequence[Request], prompts: Sequence[list[int]], wave: Sequence[int]
     ) -> dict[int, Completion]:
         try:
-            replies = self._generate([requests[i] for i in batch], [prompts[i] for i in batch])
-            return dict(zip(batch, replies, strict=True))
+            replies = self._generate([requests[i] for i in wave], [prompts[i] for i in wave])
+            return dict(zip(wave, replies, strict=True))
         except (RuntimeError, MemoryError) as error:
             if not _is_out_of_memory(error):
                 raise
-            if len(batch) == 1:
-                return {batch[0]: failed("out of memory on one row: lower max_new_tokens")}
+            if len(wave) == 1:
+                return {wave[0]: failed("out of memory on one row: lower max_new_tokens")}
         _free_memory()
-        half = len(batch) // 2
+        half = len(wave) // 2
         return {
-            **self._batch(requests, prompts, batch[:half]),
-            **self._batch(requests, prompts, batch[half:]),
+            **self._wave(requests, prompts, wave[:half]),
+            **self._wave(requests, prompts, wave[half:]),
         }
 
     def _generate(
@@ -136,23 +161,28 @@ class HfEngine:
         if decoding.temperature > 0:
             seeds = [request.seed for request in requests]
             pick = SeededSampling(decoding.temperature, seeds)
-        held = self._held(requests, pick)
+        self._adapters.use(requests[0].adapter)
+        schemas = self._schema_mask(requests, pick)
+
+        def ended(at: int, row: Sequence[int]) -> bool:
+            return (schemas is not None and schemas.over(at)) or self._ends(row, stop)
+
         with torch.inference_mode():
-            ids, mask = self._padded(prompts)
-            rows = decode(
-                self.model,
-                ids,
-                mask,
-                decoding.max_new_tokens,
-                held or pick,
-                lambda at, row: (held is not None and held.over(at)) or self._ends(row, stop),
-            )
+            rows = self._decode(prompts, decoding.max_new_tokens, schemas or pick, ended)
         return [
-            self._completion(at, row, len(prompt), stop, held)
+            self._completion(at, row, len(prompt), stop, schemas)
             for at, (row, prompt) in enumerate(zip(rows, prompts, strict=True))
         ]
 
-    def _held(self, requests: Sequence[Request], pick: Pick) -> Held | None:
+    def _decode(
+        self, prompts: Sequence[list[int]], new: int, pick: Pick, ended: Ended
+    ) -> list[list[int]]:
+        if self._masks is None:
+            return library_decode(self.model, prompts, new, pick, ended, self.work)
+        most = max(1, min(MAX_ROWS, self.spec.batch_tokens // max(map(len, prompts))))
+        return decode(self.model, self._masks, prompts, most, new, pick, ended, self.work)
+
+    def _schema_mask(self, requests: Sequence[Request], pick: Pick) -> SchemaMask | None:
         """The pick within the schemas of those requests that have one; None where none has."""
         if all(request.schema is None for request in requests):
             return None
@@ -166,7 +196,8 @@ class HfEngine:
                     f" {library_version()} ({error}): ask it for no schema, or take another model"
                 ) from error
         matcher = self._grammars.matcher
-        return Held(pick, [r.schema if r.schema is None else matcher(r.schema) for r in requests])
+        matchers = [None if r.schema is None else matcher(r.schema) for r in requests]
+        return SchemaMask(pick, matchers)
 
     def _ends(self, row: Sequence[int], stop: Sequence[str]) -> bool:
         if row[-1] in self.stop_ids:
@@ -176,57 +207,26 @@ class HfEngine:
     def _text(self, row: Sequence[int]) -> str:
         return str(self.renderer.tokenizer.decode(row, skip_special_tokens=True))
 
-    def _padded(self, prompts: Sequence[list[int]]) -> tuple["torch.Tensor", "torch.Tensor"]:
-        import torch
-
-        width = max(len(prompt) for prompt in prompts)
-        # Any token pads: the mask hides it.
-        ids = [[0] * (width - len(prompt)) + prompt for prompt in prompts]
-        mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
-        return torch.tensor(ids, device=self.device), torch.tensor(mask, device=self.device)
-
     def _completion(
-        self, at: int, row: list[int], prompt_tokens: int, stop: Sequence[str], held: Held | None
+        self,
+        at: int,
+        row: list[int],
+        prompt_tokens: int,
+        stop: Sequence[str],
+        schemas: SchemaMask | None,
     ) -> Completion:
-        if held is not None and (reason := held.failure(at)):
+        if schemas is not None and (reason := schemas.failure(at)):
             return failed(reason)
         ended = row[-1] in self.stop_ids
         text = self._text(row[:-1] if ended else row)
         cut = _first_stop(text, stop)
-        whole = ended or cut is not None or (held is not None and held.over(at))
+        whole = ended or cut is not None or (schemas is not None and schemas.over(at))
         return Completion(text[:cut], "stop" if whole else "length", prompt_tokens, len(row))
 
     def close(self) -> None:
         """Drops the weights, so that another model can take their place."""
         del self.model
         _free_memory()
-
-
-def plan_batches(
-    requests: Sequence[Request],
-    prompts: Sequence[Sequence[int]],
-    indices: Sequence[int],
-    batch_tokens: int,
-) -> list[list[int]]:
-    """Batches of like decoding, longest prompts first (memory trouble shows at once)."""
-    order = sorted(indices, key=lambda i: (repr(_alike(requests[i])), -len(prompts[i]), i))
-    batches: list[list[int]] = []
-    for index in order:
-        batch = batches[-1] if batches else []
-        if (
-            not batch
-            or _alike(requests[batch[0]]) != _alike(requests[index])
-            or (len(batch) + 1) * len(prompts[batch[0]]) > batch_tokens
-            or len(batch) == MAX_ROWS
-        ):
-            batches.append([index])
-        else:
-            batch.append(index)
-    return batches
-
-
-def _alike(request: Request) -> tuple[Any, ...]:
-    return (request.decoding, request.stop)
 
 
 def _first_stop(text: str, stop: Sequence[str]) -> int | None:

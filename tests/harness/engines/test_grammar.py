@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from support.vocabularies import allowed, can_write, random_text, small_grammars, small_tokenizer
 
 from harness.engines.decode import SeededSampling, greedy
-from harness.engines.grammar import Grammars, Held, refusal
+from harness.engines.grammar import Grammars, SchemaMask, refusal
 from harness.errors import UserError
 
 PERSON = {
@@ -73,7 +73,7 @@ BROKEN: list[tuple[dict[str, Any], Any]] = [
 def pick_all(schemas: list[str | None], logits: torch.Tensor, pick: Any = greedy) -> list[str]:
     """Texts of rows that end, with the same logits at each step."""
     grammars, tokenizer = small_grammars(), small_tokenizer()
-    held = Held(pick, [s if s is None else grammars.matcher(s) for s in schemas])
+    held = SchemaMask(pick, [s if s is None else grammars.matcher(s) for s in schemas])
     rows, written = list(range(len(schemas))), [[] for _ in schemas]
     for _ in range(200):
         for row, token in zip(rows, held(logits[: len(rows)], rows).tolist(), strict=True):
@@ -185,7 +185,7 @@ def test_a_row_that_no_token_can_continue_fails_and_says_so():
     few.add_special_tokens(["<end>"])
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=few, eos_token="<end>")
     grammars = Grammars(tokenizer, 3, {2})
-    held = Held(greedy, [grammars.matcher(json.dumps(PERSON))])
+    held = SchemaMask(greedy, [grammars.matcher(json.dumps(PERSON))])
     logits = torch.zeros(1, 3)
     for _ in range(3):
         if not held.over(0):

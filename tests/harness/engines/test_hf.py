@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from harness.completions import Decoding, Message, Request
+from harness.engines.batches import plan_batches
 from harness.engines.decode import SeededSampling
-from harness.engines.hf import HfEngine, HfSpec, plan_batches
+from harness.engines.hf import HfEngine, HfSpec
 from harness.models import ModelSpec, locate
 
 pytestmark = pytest.mark.slow
