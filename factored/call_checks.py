@@ -39,6 +39,11 @@ PLANNER_ERRORS: tuple[PlannerError, ...] = (
     "wrong_order",
     "empty",
 )
+# What a violated keyword of a schema means; any other keyword is a wrong type.
+_KINDS: Mapping[str, CallError] = {
+    "required": "missing_field",
+    "additionalProperties": "hallucinated_field",
+}
 MAX_CHARACTERS = 100_000  # of a call: far above any real one
 MAX_REASON = 300  # characters of a reason: it becomes a part of the next prompt
 
@@ -69,10 +74,11 @@ class CallChecker:
 
     def __init__(self, schemas: Sequence[Mapping[str, Any]]) -> None:
         """Take the schemas in OpenAI's function format."""
-        functions = [schema["function"] for schema in schemas]
-        self._validators = {
-            function["name"]: _Validator(_closed(function["parameters"])) for function in functions
-        }
+        self._validators = {}
+        for function in (schema["function"] for schema in schemas):
+            # The parameters are the tool's signature: it takes no others.
+            closed = {**deepcopy(dict(function["parameters"])), "additionalProperties": False}
+            self._validators[function["name"]] = _Validator(closed)
 
     def read(self, text: str) -> Action | Punt:
         """Return the call that a text holds, or the punt that says why it is not run.
@@ -92,15 +98,14 @@ class CallChecker:
         if validator is None:
             known = ", ".join(self._validators)
             return punt("unknown_tool", f"there is no tool {action.name!r}; the tools are {known}")
-        found = [
-            (error, problem)
-            for problem in validator.iter_errors(dict(action.kwargs))
-            if (error := _error_kind(problem))
-        ]
-        if not found:
+        problems = list(validator.iter_errors(dict(action.kwargs)))
+        if not problems:
             return action
-        kinds = sorted({kind for kind, _ in found}, key=CALL_ERRORS.index)
-        reasons = "; ".join(_in_words(problem) for _, problem in found[:3])
+        kinds = sorted(
+            {_KINDS.get(str(problem.validator), "wrong_type") for problem in problems},
+            key=CALL_ERRORS.index,
+        )
+        reasons = "; ".join(_in_words(problem) for problem in problems[:3])
         return punt(kinds[0], f"{action.name}: {reasons}", kinds)
 
 
@@ -163,19 +168,6 @@ _Validator = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )
-
-
-def _closed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters as a schema that takes no others: they are the tool's signature."""
-    return {**deepcopy(dict(parameters)), "additionalProperties": False}
-
-
-def _error_kind(problem: ValidationError) -> CallError | None:
-    kinds: dict[str, CallError] = {
-        "required": "missing_field",
-        "additionalProperties": "hallucinated_field",
-    }
-    return kinds.get(str(problem.validator), "wrong_type")
 
 
 def _in_words(problem: ValidationError) -> str:

@@ -22,8 +22,10 @@ def dry_run(arm: TauBenchArm, console: Console) -> None:
     if arm.tools:
         _show(console, "tools, beside the planner's messages", "\n".join(arm.tools))
     if isinstance(settings.tool_agent, ModelToolAgentSpec):
-        example = render_request(_example(arm))
-        show_tool_agent(console, settings.tool_agent, arm.loaded.schemas, example)
+        actions = [action for task in arm.tasks.values() for action in task.actions]
+        example = actions[0] if actions else Action(arm.loaded.domain.tools[0].name, {})
+        request = render_request(example)
+        show_tool_agent(console, settings.tool_agent, arm.loaded.schemas, request)
     if isinstance(settings.user, SimulatedUserSpec):
         _show_user(console, settings.user, next(iter(arm.tasks.values())))
     console.rule(style="dim")
@@ -46,12 +48,6 @@ def _show_user(console: Console, spec: SimulatedUserSpec, task: Task) -> None:
         if hasattr(spec, key):
             title = "user" if key == "instruction" else f"user, {key}"
             _show(console, title, fill(getattr(spec, key), task=task.instruction))
-
-
-def _example(arm: TauBenchArm) -> Action:
-    """Return a call of the tasks' ground truth, or one of the domain's first tool."""
-    actions = [action for task in arm.tasks.values() for action in task.actions]
-    return actions[0] if actions else Action(arm.loaded.domain.tools[0].name, {})
 
 
 def _show(console: Console, title: str, text: str) -> None:

@@ -139,7 +139,8 @@ class _Reader:
         if quoted := self.match(_QUOTED):
             return quoted[1].replace('""', '"')
         if number := self.match(_NUMBER):
-            return _number(number[0])
+            digits = number[0]
+            return int(digits) if re.fullmatch(r"-?\d+", digits) else float(digits)
         if word := self.match(_WORD):
             return WORDS[word[0]]
         if self.take("an empty list"):
@@ -169,7 +170,3 @@ class _Reader:
         yield self.value()
         while self.take("; "):
             yield self.value()
-
-
-def _number(text: str) -> int | float:
-    return int(text) if re.fullmatch(r"-?\d+", text) else float(text)

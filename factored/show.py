@@ -25,7 +25,8 @@ def show_dialogue(row: Mapping[str, Any], console: Console) -> None:
     )
     console.rule(Text(_safe(title)), style="dim")
     if "turns" in row:
-        _line(console, "user", _opening(row))
+        said = [message["content"] for message in row["traj"] if message["role"] == "user"]
+        _line(console, "user", str(said[0]) if said else "")
         for turn in row["turns"]:
             _turn(console, turn)
     else:
@@ -33,11 +34,6 @@ def show_dialogue(row: Mapping[str, Any], console: Console) -> None:
             _message(console, message)
     if row.get("error"):
         _line(console, "error", str(row["error"]), "bold red")
-
-
-def _opening(row: Mapping[str, Any]) -> str:
-    users = [m for m in row["traj"] if m["role"] == "user"]
-    return str(users[0]["content"]) if users else ""
 
 
 def _turn(console: Console, turn: Mapping[str, Any]) -> None:
@@ -53,7 +49,8 @@ def _turn(console: Console, turn: Mapping[str, Any]) -> None:
     else:
         if turn["request"]:
             _line(console, "planner", turn["request"], "magenta")
-        _line(console, "call", _call(action), "green")
+        fields = ", ".join(f"{name}={value!r}" for name, value in action["kwargs"].items())
+        _line(console, "call", f"{action['name']}({fields})", "green")
         _line(console, action["name"], turn["observation"], "dim")
 
 
@@ -66,11 +63,6 @@ def _message(console: Console, message: Mapping[str, Any]) -> None:
     if message.get("content"):
         role = str(message.get("name") or message.get("role"))
         _line(console, role, str(message["content"]), "cyan" if role == "assistant" else "")
-
-
-def _call(action: Mapping[str, Any]) -> str:
-    fields = ", ".join(f"{name}={value!r}" for name, value in action["kwargs"].items())
-    return f"{action['name']}({fields})"
 
 
 def _line(console: Console, who: str, text: str, style: str = "") -> None:

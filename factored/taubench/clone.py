@@ -75,14 +75,13 @@ def _task(node: ast.expr, path: Path) -> Files:
     return {
         "user_id": _literal(fields.get("user_id"), node, path),
         "instruction": _literal(fields.get("instruction"), node, path),
-        "actions": [_action(action, path) for action in actions.elts],
+        "actions": [
+            {name: _literal(call.get(name), action, path) for name in ("name", "kwargs")}
+            for action in actions.elts
+            for call in [_call(action, "Action", path)]
+        ],
         "outputs": _literal(fields.get("outputs", ast.List(elts=[])), node, path),
     }
-
-
-def _action(node: ast.expr, path: Path) -> Files:
-    fields = _call(node, "Action", path)
-    return {name: _literal(fields.get(name), node, path) for name in ("name", "kwargs")}
 
 
 def _call(node: ast.expr, name: str, path: Path) -> dict[str, ast.expr]:

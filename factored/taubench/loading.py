@@ -180,12 +180,12 @@ def _schemas(domain: Domain, path: Path) -> list[Record]:
 
 def _without_descriptions(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {key: v for key, v in value.items() if not _is_description(key, v)}
-        return {key: _without_descriptions(v) for key, v in kept.items()}
+        # A parameter may be named "description": then it is a schema, and stays.
+        return {
+            key: _without_descriptions(inner)
+            for key, inner in value.items()
+            if key != "description" or not isinstance(inner, str)
+        }
     if isinstance(value, list):
         return [_without_descriptions(element) for element in value]
     return value
-
-
-def _is_description(key: str, value: Any) -> bool:
-    return key == "description" and isinstance(value, str)
