@@ -9,11 +9,12 @@ from support.playing import Says, arm_of, compose_taubench, evaluate
 
 from factored.roles import Retries, Role, Usage
 from factored.settings import TauBenchSettings, canonical, taubench_settings
-from factored.taubench.simulator import GREETING, ModelUser, filled, simulated
+from factored.taubench.simulator import GREETING, ModelUser, simulated
 from factored.taubench.users import STOP
 from harness.completions import Completion, Message, Request, failed
 from harness.errors import UserError
 from harness.fingerprint import cosmetic_keys, fingerprint, is_cosmetic, leaves
+from harness.templates import fill
 
 TASK = "You are Ann. You want to cancel rental R-1 because of {draft} rain."
 KINDS = ("llm", "react", "verify", "reflection")
@@ -186,7 +187,7 @@ def test_a_user_without_a_word_is_an_error():
 
 
 def test_a_wording_is_filled_in_once():
-    assert filled("{a} {b} {c} {}", a="{b}", b="\\1 {a}") == "{b} \\1 {a} {c} {}"
+    assert fill("{a} {b} {c} {}", a="{b}", b="\\1 {a}") == "{b} \\1 {a} {c} {}"
 
 
 @pytest.mark.parametrize("kind", ["verify", "reflection"])
