@@ -1,6 +1,6 @@
 """What a finished run says of itself, the same list of facts for every kind of run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ FORMAT = 2
 COUNTED = (
     "rows", "generated", "cached", "failed", "prompt_tokens", "completion_tokens", "engine_loads",
 )  # fmt: skip
-NAME, GENERATIONS = "manifest.json", "generations.jsonl"
+NAME = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ def read_manifest(folder: Path, kind: str, noun: str) -> Manifest:
     return manifest
 
 
-def check_files(folder: Path, manifest: Manifest) -> None:
+def check_files(folder: Path, manifest: Manifest, mendable: Collection[str] = ()) -> None:
     """Raise UserError for the first file that is gone, has other rows, or is changed.
 
-    Of generations.jsonl only the rows are counted: a person may mend a text and score it again.
+    Of the ``mendable`` files only the rows are counted: a person may mend a text in them by hand.
     """
     for name, facts in manifest.files.items():
         path = folder / name
@@ -112,7 +112,7 @@ def check_files(folder: Path, manifest: Manifest) -> None:
         rows = _rows(path)
         if rows != facts.rows:
             raise UserError(f"{path} has {rows} rows, {facts.rows} when it was written: {REMEDY}")
-        if name != GENERATIONS and digest_of_file(path) != facts.sha256:
+        if name not in mendable and digest_of_file(path) != facts.sha256:
             raise UserError(f"{path} is not as the run left it: {REMEDY}")
 
 

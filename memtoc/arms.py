@@ -18,6 +18,8 @@ from memtoc.settings import ArmSettings, arm_settings
 
 # The kinds of runs, as their manifests name them.
 ARM, MEMORY = "evaluate", "memory"
+# Raw texts, which a person may mend before an arm is scored again.
+MENDABLE = ("generations.jsonl",)
 
 Label = tuple[str, str]  # question id, condition
 
@@ -43,7 +45,7 @@ class FinishedMemory:
         """Read a memory folder; raises UserError naming file and line of what does not fit."""
         manifest = read_manifest(folder, MEMORY, "memory")
         rows = read_rows(folder / "memories.jsonl", ScoredMemory)
-        check_files(folder, manifest)
+        check_files(folder, manifest, MENDABLE)
         return cls(folder, manifest, rows)
 
 
@@ -71,7 +73,7 @@ class FinishedArm:
         rows = read_rows(folder / "episodes.jsonl", ScoredRow)
         metrics = read_value(folder / "metrics.json", Metrics)
         _check_texts(folder, rows)
-        check_files(folder, manifest)
+        check_files(folder, manifest, MENDABLE)
         if not len(rows) == metrics.rows == manifest.counts["rows"]:
             raise UserError(
                 f"{folder}: {len(rows)} rows in episodes.jsonl, {metrics.rows} in metrics.json,"

@@ -213,6 +213,35 @@ def test_a_damaged_file_is_one_line(entry: Entry, kind: Kind, name: str, content
 
 
 @kinds
+def test_a_row_or_section_that_says_nothing_is_named(entry: Entry, kind: Kind):
+    entry(*kind.arguments, "tracker=none")
+    for path in sorted(kind.folder().glob("*.json*")):
+        if path.name in ("manifest.json", "tracked.json"):
+            continue
+        whole = path.read_text(encoding="utf-8")
+        lines = whole.splitlines()
+        damaged = ["\n".join([lines[0], "{}", *lines[2:]]) + "\n"]
+        if path.name == "metrics.json":
+            content = json.loads(whole)
+            sections = [key for key, value in content.items() if isinstance(value, list | dict)]
+            damaged = [
+                json.dumps({**content, key: type(content[key])()}, indent=2) + "\n"
+                for key in sections
+                if content[key]
+            ]
+            assert damaged
+        for text in damaged:
+            if kind.name == "memory":
+                shutil.rmtree("runs", ignore_errors=True)
+            path.write_text(text, encoding="utf-8")
+            ended = entry(*kind.arguments, "tracker=none")
+            path.write_text(whole, encoding="utf-8")
+            assert ended.code == 2, (path.name, text[:200])
+            assert path.name in ended.err.splitlines()[-1]
+            assert "Traceback" not in ended.err
+
+
+@kinds
 def test_files_that_lack_rows_or_are_gone_are_named(entry: Entry, kind: Kind):
     entry(*kind.arguments, "tracker=none")
     for path in sorted(kind.folder().glob("*.json*")):
