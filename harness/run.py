@@ -68,7 +68,17 @@ class Run:
     @property
     def loads(self) -> int:
         """Return how many models its backends have loaded so far."""
-        return sum({id(backend): backend.loads for backend in self.backends.values()}.values())
+        return sum(backend.loads for backend in self._distinct)
+
+    @property
+    def computed(self) -> Counter[str]:
+        """Return what its engines have counted of their own work so far, e.g. decode steps."""
+        return sum((backend.counters() for backend in self._distinct), Counter[str]())
+
+    @property
+    def _distinct(self) -> list[Backend]:
+        """Its backends, once each: roles of one model on one engine share one."""
+        return list({id(backend): backend for backend in self.backends.values()}.values())
 
 
 @dataclass(frozen=True)
@@ -136,7 +146,7 @@ def execute(
 
 
 def _complete(run: Run, folder: RunFolder, work: Callable[[RunFolder], Produced]) -> None:
-    before = run.loads
+    before, computed = run.loads, run.computed
     try:
         produced = work(folder)
     except Exception as error:
@@ -144,6 +154,8 @@ def _complete(run: Run, folder: RunFolder, work: Callable[[RunFolder], Produced]
             folder.fail(_reason(error))
         raise
     counts = {**produced.counts, "engine_loads": run.loads - before}
+    if work_of_engines := run.computed - computed:
+        counts["computed"] = dict(work_of_engines)
     assert set(COUNTED) <= set(counts), f"{run.kind} does not count all of {COUNTED}"
     files = {name: asdict(facts) for name, facts in file_facts(folder.path).items()}
     about = dict(produced.about)
