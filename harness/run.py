@@ -5,6 +5,7 @@ locks the folder, reads it where it is finished, else does the work, and writes 
 reason or the manifest and DONE; the tracker stands around it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
