@@ -57,7 +57,8 @@ bench: install ## measure speed, side by side, medians of several runs
 PEERS ?= ours,lmeval,vllm
 comma := ,
 # An environment that cannot be made is skipped by the benchmark, which says so.
-PEER_ENVIRONMENTS = $(patsubst %,.venv-peer-%/.installed,$(filter-out ours,$(subst $(comma), ,$(PEERS))))
+PEER_NAMES = $(foreach peer,$(subst $(comma), ,$(PEERS)),$(firstword $(subst =, ,$(peer))))
+PEER_ENVIRONMENTS = $(patsubst %,.venv-peer-%/.installed,$(filter-out ours,$(PEER_NAMES)))
 
 bench-peers: install ## our hf engine beside lm-evaluation-harness and vLLM (PEERS=ours,lmeval,vllm)
 	-@$(MAKE) --no-print-directory install $(PEER_ENVIRONMENTS)

@@ -13,7 +13,6 @@ def load(job: Job, batch_size: int) -> Generate:
     model = HFLM(
         job.model, device="cpu", dtype=job.dtype, batch_size=batch_size, add_bos_token=False
     )
-    # do_sample=False alone still lets the checkpoint's own generation settings speak.
     settings = {"until": [], "do_sample": False, "max_gen_toks": job.max_new_tokens}
 
     def generate(prompts: Sequence[Prompt]) -> list[str]:
