@@ -1,11 +1,11 @@
-"""What is computed together: batches that fit into memory, and waves of them.
+"""What is computed together: waves of rows that fit into memory.
 
 A plan follows from the requests and their prompts alone, so that a continued run computes the
-same waves as a whole one.
+same waves as a whole one. All rows of a wave begin at once: grouped stems leave room for them,
+and so no row has to wait for another one's place.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from harness.completions import Request
@@ -24,45 +24,6 @@ def alike(request: Request) -> tuple[Any, ...]:
     return (request.decoding, request.stop, request.adapter and request.adapter.digest)
 
 
-def plan_waves(
-    requests: Sequence[Request],
-    prompts: Sequence[Sequence[int]],
-    indices: Sequence[int],
-    batch_tokens: int,
-    wave_tokens: int = WAVE_TOKENS,
-) -> list[list[int]]:
-    """Waves of neighbouring batches, so far as their prefix tree has ``batch_tokens`` tokens.
-
-    A wave is computed and stored as a whole. Where prompts share little it is a batch; where they
-    share much, the tree of several batches fits into memory, and rows of the next ones take the
-    places of those that end. The wave with the longest prompt comes first: trouble with memory
-    shows at once.
-    """
-    waves: list[list[int]] = []
-    tree = 0
-    for batch in plan_batches(requests, prompts, indices, batch_tokens, wave_tokens):
-        wave = waves[-1] if waves else []
-        size = _tree_tokens([prompts[index] for index in batch])
-        shared = common(prompts[wave[-1]], prompts[batch[0]]) if wave else 0
-        if (
-            wave
-            and alike(requests[wave[0]]) == alike(requests[batch[0]])
-            and tree + size - shared <= batch_tokens
-            and len(wave) + len(batch) <= _most_rows(requests[batch[0]], wave_tokens)
-        ):
-            wave += batch
-            tree += size - shared
-        else:
-            waves.append(batch)
-            tree = size
-    return sorted(waves, key=lambda wave: -max(len(prompts[i]) for i in wave))
-
-
-def _tree_tokens(neighbours: Sequence[Sequence[int]]) -> int:
-    shared = sum(common(one, other) for one, other in pairwise(neighbours))
-    return sum(map(len, neighbours)) - shared
-
-
 def plan_batches(
     requests: Sequence[Request],
     prompts: Sequence[Sequence[int]],
@@ -70,15 +31,15 @@ def plan_batches(
     batch_tokens: int,
     wave_tokens: int = WAVE_TOKENS,
 ) -> list[list[int]]:
-    """Batches of like requests, neighbours in the prefix tree, that are in memory at once.
+    """Waves of like requests, neighbours in the prefix tree, that are in memory at once.
 
     Rows x longest prompt of a batch are at most ``batch_tokens``, its rows x new tokens at most
-    ``wave_tokens`` (over MIN_WAVE_ROWS rows).
+    ``wave_tokens`` (over MIN_WAVE_ROWS rows). The batch with the longest prompt comes first:
+    trouble with memory shows at once.
     """
-    order = sorted(indices, key=lambda i: (prompts[i], -i), reverse=True)
     batches: list[list[int]] = []
     longest = 0
-    for index in sorted(order, key=lambda i: repr(alike(requests[i]))):
+    for index in _along_the_tree(requests, prompts, indices):
         batch = batches[-1] if batches else []
         longest = max(longest, len(prompts[index]))
         if (
@@ -91,7 +52,43 @@ def plan_batches(
             longest = len(prompts[index])
         else:
             batch.append(index)
-    return batches
+    return sorted(batches, key=lambda batch: -max(len(prompts[i]) for i in batch))
+
+
+def plan_scores(
+    requests: Sequence[Request],
+    prompts: Sequence[Sequence[int]],
+    sizes: Sequence[int],
+    batch_tokens: int,
+) -> list[list[int]]:
+    """Groups of like requests, neighbours in the prefix tree, whose choices are scored together.
+
+    ``sizes`` are the tokens of a prompt and all of its choices; what a prompt shares with its
+    neighbour is counted once, and a group has at most ``batch_tokens``, or one request.
+    """
+    groups: list[list[int]] = []
+    tokens = 0
+    for index in _along_the_tree(requests, prompts, range(len(requests))):
+        group = groups[-1] if groups else []
+        shared = common(prompts[group[-1]], prompts[index]) if group else 0
+        tokens += sizes[index] - shared
+        if (
+            not group
+            or alike(requests[group[0]]) != alike(requests[index])
+            or tokens > min(batch_tokens, WAVE_TOKENS)
+        ):
+            groups.append([index])
+            tokens = sizes[index]
+        else:
+            group.append(index)
+    return groups
+
+
+def _along_the_tree(
+    requests: Sequence[Request], prompts: Sequence[Sequence[int]], indices: Sequence[int]
+) -> list[int]:
+    order = sorted(indices, key=lambda i: (prompts[i], -i), reverse=True)
+    return sorted(order, key=lambda i: repr(alike(requests[i])))
 
 
 def _most_rows(request: Request, wave_tokens: int) -> int:

@@ -1,15 +1,14 @@
 """Decoding a wave: prompts along their prefix tree, then rows token by token.
 
 A row leaves as soon as its text ends, since the cost of a step grows with the rows in it and
-replies differ in length many times over; a waiting row takes its place.
+replies differ in length many times over.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.engines.attention import LayerMasks
+from harness.engines.attention import FOLDED, LayerMasks
 from harness.engines.kv import RowCache, TreeCache
 from harness.engines.prefixes import tree_of
 
@@ -56,13 +55,12 @@ def decode(
     model: Any,
     masks: LayerMasks,
     prompts: Sequence[list[int]],
-    most: int,
     max_new_tokens: int,
     pick: Pick,
     ended: Ended,
     work: Work,
 ) -> list[list[int]]:
-    """New token ids of each prompt, at most ``most`` of them being written at a time.
+    """New token ids of each prompt.
 
     ``pick`` turns logits (rows x vocabulary) and the numbers of the rows in it into token ids;
     ``ended`` looks at a row's number and new ids after each token.
@@ -75,16 +73,13 @@ def decode(
     def goes_on(row: int) -> bool:
         return len(written[row]) < max_new_tokens and not ended(row, written[row])
 
-    waiting = deque(row for row in range(len(prompts)) if goes_on(row))
-    if not waiting:
+    rows = [row for row in range(len(prompts)) if goes_on(row)]
+    if not rows:
         return written
-    longest = max(map(len, prompts))
-    cache = RowCache(tree, min(most, len(waiting)), longest + max_new_tokens, longest)
-    rows: list[int] = []
-    while rows or waiting:
-        while waiting and len(rows) < most:
-            rows.append(waiting.popleft())
-            cache.join(tree.tree.paths[rows[-1]])
+    folded = model.config._attn_implementation == FOLDED
+    cache = RowCache(tree, [tree.tree.paths[row] for row in rows], stems=folded)
+    del tree
+    while rows:
         last = torch.tensor([written[row][-1] for row in rows], device=model.device)
         logits = model(**cache.open(last), use_cache=True, logits_to_keep=1).logits[:, -1]
         cache.close()

@@ -4,19 +4,22 @@ import gc
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from harness.completions import Completion, Request, failed
+from harness.completions import ChoiceScore, Completion, Request, failed
 from harness.engines.base import EngineSpec
-from harness.engines.batches import MAX_ROWS, WAVE_TOKENS, plan_waves
+from harness.engines.batches import WAVE_TOKENS, plan_batches, plan_scores
 from harness.engines.decode import Ended, Pick, SeededSampling, Work, decode, greedy
 from harness.engines.fitting import fit
 from harness.engines.grammar import Grammars, SchemaMask, library_version
 from harness.engines.library import library_decode
 from harness.engines.lora import Adapters
+from harness.engines.scores import score_choices
 from harness.errors import RunFailedError, UserError
 from harness.fingerprint import COSMETIC
 from harness.models import Checkpoint, ModelSpec
@@ -47,6 +50,7 @@ class HfSpec(EngineSpec):
     reads_weights: ClassVar[bool] = True
     supports_schema: ClassVar[bool] = True
     supports_adapters: ClassVar[bool] = True
+    scores: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
         """Kind and precision."""
@@ -124,14 +128,78 @@ class HfEngine:
         for index in sorted(set(missing).difference(fits)):
             yield {index: failed(f"prompt of {len(prompts[index])} tokens exceeds the context")}
         budget = WAVE_TOKENS if self.model.device.type == "cpu" else GPU_WAVE_TOKENS
-        for wave in plan_waves(requests, prompts, fits, self.spec.batch_tokens, budget):
+        for wave in plan_batches(requests, prompts, fits, self.spec.batch_tokens, budget):
             if not set(missing).isdisjoint(wave):
                 found = self._wave(requests, prompts, wave)
                 yield {index: found[index] for index in wave if index in missing}
 
     def _fits(self, prompt: Sequence[int], request: Request) -> bool:
-        context = getattr(self.model.config, "max_position_embeddings", None)
-        return context is None or len(prompt) + request.decoding.max_new_tokens <= context
+        return len(prompt) + request.decoding.max_new_tokens <= self._context()
+
+    def _context(self) -> float:
+        """Tokens that the model reads at most, as its config says."""
+        config = self.model.config.get_text_config(decoder=True)
+        context = getattr(config, "max_position_embeddings", None)
+        return inf if context is None else int(context)
+
+    def score(
+        self,
+        requests: Sequence[Request],
+        choices: Sequence[Sequence[str]],
+        missing: Collection[int],
+    ) -> Iterator[Mapping[int, tuple[ChoiceScore, ...]]]:
+        """Give log-probabilities of each missing request's choices, a group at a time.
+
+        ``choices[i]`` are continuations of the rendered prompt of ``requests[i]``. A choice is
+        tokenised apart from the prompt, without special tokens, so that every choice follows the
+        same prompt tokens; it is scored as written (a leading space counts), its end is not.
+        Groups follow from all requests, and are computed whole or not at all, as in ``run``.
+        Raises UserError for a choice without tokens, or one that exceeds the context.
+        """
+        prompts = [self.renderer.token_ids(request.messages, request.tools) for request in requests]
+        asked = [
+            [self._choice(prompt, index, text) for text in texts]
+            for index, (prompt, texts) in enumerate(zip(prompts, choices, strict=True))
+        ]
+        sizes = [len(p) + sum(map(len, ids)) for p, ids in zip(prompts, asked, strict=True)]
+        for group in plan_scores(requests, prompts, sizes, self.spec.batch_tokens):
+            if not set(missing).isdisjoint(group):
+                self._adapters.use(requests[group[0]].adapter)
+                found = self._score_group([(prompts[i], asked[i]) for i in group])
+                yield {i: row for i, row in zip(group, found, strict=True) if i in missing}
+
+    def _choice(self, prompt: Sequence[int], index: int, text: str) -> list[int]:
+        ids: list[int] = self.renderer.tokenizer.encode(text, add_special_tokens=False)
+        if not ids:
+            raise UserError(f"request {index}: choice {text!r} has no tokens: leave it out")
+        if len(prompt) + len(ids) > self._context():
+            raise UserError(
+                f"request {index}: a prompt of {len(prompt)} tokens with choice {text[:40]!r}"
+                f" ({len(ids)} tokens) exceeds the context of {self._context()}: shorten it"
+            )
+        return ids
+
+    def _score_group(
+        self, group: Sequence[tuple[list[int], list[list[int]]]]
+    ) -> list[tuple[ChoiceScore, ...]]:
+        import torch
+
+        pairs = [(prompt, choice) for prompt, choices in group for choice in choices]
+        try:
+            with torch.inference_mode():
+                scores = iter(score_choices(self.model, self._masks, pairs, self.work))
+            return [tuple(islice(scores, len(choices))) for _, choices in group]
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            if len(group) == 1:
+                raise RunFailedError(
+                    f"model '{self.renderer.spec.name}': out of memory on the choices of one"
+                    " request: ask for fewer, or lower engine.batch_tokens"
+                ) from error
+        _free_memory()
+        half = len(group) // 2
+        return self._score_group(group[:half]) + self._score_group(group[half:])
 
     def _wave(
         self, requests: Sequence[Request], prompts: Sequence[list[int]], wave: Sequence[int]
@@ -179,8 +247,7 @@ class HfEngine:
     ) -> list[list[int]]:
         if self._masks is None:
             return library_decode(self.model, prompts, new, pick, ended, self.work)
-        most = max(1, min(MAX_ROWS, self.spec.batch_tokens // max(map(len, prompts))))
-        return decode(self.model, self._masks, prompts, most, new, pick, ended, self.work)
+        return decode(self.model, self._masks, prompts, new, pick, ended, self.work)
 
     def _schema_mask(self, requests: Sequence[Request], pick: Pick) -> SchemaMask | None:
         """The pick within the schemas of those requests that have one; None where none has."""

@@ -4,6 +4,8 @@ Both stand in for transformers' cache: a layer hands its new keys and values to 
 gets all that it attends to.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.engines.attention import LayerMasks
@@ -12,6 +14,12 @@ from harness.engines.prefixes import Chunk, PrefixTree
 if TYPE_CHECKING:
     import numpy as np
     import torch
+
+GROWTH = 32  # columns that rows are given at a time
+# A group's stem is read once a step, its rows' own tokens once a row: what is at most this long
+# is cheap to read, and most rows of a question differ in less.
+OWN = 64
+SEATS = 8  # rows of a group at most; all groups have as many seats as the largest
 
 
 class TreeCache:
@@ -69,91 +77,257 @@ class RowCache:
     """Keys and values of rows side by side, for each layer rows x heads x columns x width.
 
     Every row ends at the current column, however long it is: a step writes one column for all.
-    Columns are used in a circle, which attention does not see (positions are part of the keys),
-    so that rows which join late need no more room than those which began.
+    With ``stems``, a row's own columns begin after what it shares with the rest of its group.
     """
 
-    def __init__(self, tree: TreeCache, rows: int, columns: int, column: int) -> None:
-        """Room for ``rows``; the first step writes ``column``, which no prompt is longer than."""
+    def __init__(self, tree: TreeCache, paths: "Sequence[np.ndarray]", *, stems: bool) -> None:
+        """Copies the keys and values of the paths, one for each row, out of the tree."""
         import torch
 
-        keys, _ = next(iter(tree.layers.values()))
-        self.columns = columns
-        self.column = column
-        self.lengths = torch.zeros(rows, dtype=torch.long)
-        self.live = 0
-        self._tree = tree
-        self._bias = torch.full(
-            (rows, columns), torch.finfo(keys.dtype).min, dtype=keys.dtype, device=keys.device
-        )
-        # Zeros, for masked columns too are multiplied, and 0 x NaN is NaN.
-        self._layers = {
-            layer: tuple(
-                held.new_zeros(rows, held.shape[0], columns, held.shape[2]) for held in stored
-            )
-            for layer, stored in tree.layers.items()
+        self.live = len(paths)
+        self._masks = tree.masks
+        self.stems = Stems(tree, paths) if stems else None
+        own = [path[length:] for path, length in zip(paths, self._stem_lengths(paths), strict=True)]
+        self._lengths = torch.tensor([len(path) for path in paths], device=tree.device)
+        self.column = max(map(len, own))
+        self._layers, self._bias = side_by_side(tree, own)
+
+    def _stem_lengths(self, paths: "Sequence[np.ndarray]") -> list[int]:
+        return self.stems.lengths_of_rows() if self.stems else [0] * len(paths)
+
+    def open(self, tokens: "torch.Tensor") -> dict[str, Any]:
+        """What the model's forward takes for a step of all rows (``tokens``: one of each row)."""
+        import torch
+
+        if self.column == self._bias.shape[1]:
+            self._grow()
+        self._bias[: self.live, self.column] = 0
+        full = self._bias[: self.live, None, None]
+        lengths = self._lengths[: self.live]
+        own = (full == 0).sum(dim=-1).flatten() - 1
+        stems = 0 if self.stems is None else self.stems.open(lengths)
+        assert torch.equal(own + stems, lengths), "a row sees its own tokens and its stem"
+        ages = self.column - torch.arange(full.shape[-1], device=full.device)
+        return {
+            "input_ids": tokens[:, None],
+            "position_ids": lengths[:, None],
+            "attention_mask": self._masks.of(full, ages),
+            "past_key_values": self,
+            **({} if self.stems is None else {"stems": self.stems}),
         }
 
-    def join(self, path: "np.ndarray") -> None:
-        """Copies the keys and values of a path into a free row, up to the current column."""
+    def _grow(self) -> None:
+        """Makes room for more columns.
+
+        Attention reads all columns that there are: to read fewer of them would cost a copy of
+        keys and values, since torch multiplies batches of matrices only where they lie in one
+        piece.
+        """
         import torch
 
-        row, length = self.live, len(path)
-        assert length <= min(self.column, self.columns), "a prompt fits before the current column"
-        places = torch.as_tensor(path, device=self._bias.device)
-        last = self.column % self.columns
-        columns = torch.arange(last - length, last, device=places.device) % self.columns
+        lowest = torch.finfo(self._bias.dtype).min
+        more = (self.live, GROWTH)
+        self._bias = torch.cat([self._bias[: self.live], self._bias.new_full(more, lowest)], dim=1)
         for layer, rooms in self._layers.items():
-            for room, held in zip(rooms, self._tree.layers[layer], strict=True):
-                room[row].index_copy_(1, columns, held.index_select(1, places))
-        self._bias[row] = torch.finfo(self._bias.dtype).min
-        self._bias[row, columns] = 0
-        self.lengths[row] = length
-        self.live += 1
+            self._layers[layer] = [_with_columns(room[: self.live]) for room in rooms]
+
+    def update(
+        self, keys: "torch.Tensor", values: "torch.Tensor", layer: int, *_: Any, **__: Any
+    ) -> "tuple[torch.Tensor, torch.Tensor]":
+        """Writes the current column (rows x heads x 1 x width), gives all columns."""
+        held_keys, held_values = (room[: self.live] for room in self._layers[layer])
+        held_keys[:, :, self.column] = keys[:, :, 0]
+        held_values[:, :, self.column] = values[:, :, 0]
+        return held_keys, held_values
+
+    def close(self) -> None:
+        """Ends a step."""
+        self._lengths += 1
+        self.column += 1
 
     def leave(self, row: int) -> None:
         """Frees a row; the last one takes its place."""
         self.live -= 1
         for room in (
             self._bias,
-            self.lengths,
+            self._lengths,
             *(r for rooms in self._layers.values() for r in rooms),
         ):
             room[row] = room[self.live]
-
-    def open(self, tokens: "torch.Tensor") -> dict[str, Any]:
-        """What the model's forward takes for a step of all rows (``tokens``: one of each row)."""
-        import torch
-
-        now = self.column % self.columns
-        self._bias[: self.live, now] = 0
-        width = min(self.column + 1, self.columns)
-        full = self._bias[: self.live, None, None, :width]
-        seen = (full == 0).sum(dim=-1).flatten().cpu()
-        assert torch.equal(seen, self.lengths[: self.live] + 1), "a row sees its own tokens alone"
-        ages = (now - torch.arange(width, device=full.device)) % self.columns
-        return {
-            "input_ids": tokens[:, None],
-            "position_ids": self.lengths[: self.live, None].to(full.device),
-            "attention_mask": self._tree.masks.of(full, ages),
-            "past_key_values": self,
-        }
-
-    def update(
-        self, keys: "torch.Tensor", values: "torch.Tensor", layer: int, *_: Any, **__: Any
-    ) -> "tuple[torch.Tensor, torch.Tensor]":
-        """Writes the current column (rows x heads x 1 x width), gives all columns so far."""
-        width = min(self.column + 1, self.columns)
-        held_keys, held_values = self._layers[layer]
-        held_keys[: self.live, :, self.column % self.columns] = keys[:, :, 0]
-        held_values[: self.live, :, self.column % self.columns] = values[:, :, 0]
-        return held_keys[: self.live, :, :width], held_values[: self.live, :, :width]
-
-    def close(self) -> None:
-        """Ends a step."""
-        self.lengths[: self.live] += 1
-        self.column += 1
+        if self.stems is not None:
+            self.stems.leave(row, self.live)
 
     def get_seq_length(self, layer: int = 0) -> int:  # noqa: ARG002
         """The columns so far."""
         return self.column
+
+
+def _with_columns(room: "torch.Tensor") -> "torch.Tensor":
+    rows, heads, columns, width = room.shape
+    # Zeros, for masked columns too are multiplied, and 0 x NaN is NaN.
+    more = room.new_zeros(rows, heads, columns + GROWTH, width)
+    more[:, :, :columns] = room
+    return more
+
+
+def side_by_side(
+    tree: TreeCache, paths: "Sequence[np.ndarray]"
+) -> "tuple[dict[int, list[torch.Tensor]], torch.Tensor]":
+    """Keys and values of paths (paths x heads x longest x width) a layer, each at the right end.
+
+    The second is what is added to scores: 0 at a path's own columns, the lowest number elsewhere.
+    """
+    import numpy as np
+    import torch
+
+    longest = max(map(len, paths))
+    places = np.zeros((len(paths), longest), dtype=np.int64)
+    own = np.zeros(places.shape, dtype=bool)
+    for row, path in enumerate(paths):
+        places[row, longest - len(path) :] = path
+        own[row, longest - len(path) :] = True
+    flat = torch.as_tensor(places, device=tree.device).flatten()
+    layers = {}
+    for layer, stored in tree.layers.items():
+        rooms = [held.index_select(1, flat).unflatten(1, places.shape) for held in stored]
+        layers[layer] = [room.transpose(0, 1).contiguous() for room in rooms]
+    dtype = next(iter(tree.layers.values()))[0].dtype
+    bias = torch.zeros(places.shape, dtype=dtype, device=tree.device)
+    bias.masked_fill_(~torch.as_tensor(own, device=tree.device), torch.finfo(dtype).min)
+    return layers, bias
+
+
+class Stems:
+    """What neighbouring rows share, kept once a group: groups x heads x longest x width a layer.
+
+    A group's rows attend to it in one matrix product: keys and values are read once a group and
+    step in place of once a row. Rows sit in the group's seats (groups x most rows of a group);
+    seats that are free or were left compute the first row again, and nobody reads that.
+    """
+
+    def __init__(self, tree: TreeCache, paths: "Sequence[np.ndarray]") -> None:
+        """Groups neighbours among the paths."""
+        import torch
+
+        groups = stem_groups(paths)
+        seats = max(len(group.rows) for group in groups)
+        self._masks = tree.masks
+        self._live = [len(group.rows) for group in groups]
+        self._lengths = torch.tensor([group.length for group in groups], device=tree.device)
+        self._layers, self._bias = side_by_side(
+            tree, [paths[group.rows[0]][: group.length] for group in groups]
+        )
+        self._rows = torch.zeros(len(groups), seats, dtype=torch.long, device=tree.device)
+        self._seats = torch.zeros(len(paths), dtype=torch.long, device=tree.device)
+        for at, group in enumerate(groups):
+            self._rows[at, : len(group.rows)] = torch.tensor(group.rows)
+            self._seats[group.rows] = torch.arange(len(group.rows)) + at * seats
+
+    def lengths_of_rows(self) -> list[int]:
+        """How many tokens of each row stand in its group's stem."""
+        found: list[int] = self._lengths[self._seats // self._rows.shape[1]].tolist()
+        return found
+
+    def open(self, lengths: "torch.Tensor") -> "torch.Tensor":
+        """Prepares a step of rows of these lengths; gives the lengths of their stems."""
+        import torch
+
+        groups = len(self._live)
+        self._groups_of = self._seats[: len(lengths)] // self._rows.shape[1]
+        stems = self._lengths[self._groups_of]
+        full = self._bias[:groups, None, None]
+        columns = torch.arange(full.shape[-1], device=full.device)
+        # A stem ends at the last column, and where it ends a row's own tokens begin.
+        first = self._lengths[:groups, None] - full.shape[-1]
+        positions = lengths[self._rows[:groups]]
+        ages = positions[:, None, :, None] - (first + columns)[:, None, None]
+        self._step = self._masks.of(full, ages)
+        return stems
+
+    def bias(self, layer: int, repeats: int) -> "torch.Tensor":
+        """What is added to the scores of a layer: groups x 1 x (1 or seats x repeats) x columns."""
+        bias = self._step
+        if self._masks.kinds is not None:
+            bias = bias[self._masks.kinds[layer]]
+        return bias if bias.shape[2] == 1 else bias.repeat_interleave(repeats, dim=2)
+
+    def scores(self, layer: int, query: "torch.Tensor", scaling: float) -> "torch.Tensor":
+        """Scores of rows against their stems (query: rows x heads x repeats x width), by row."""
+        groups, seats = len(self._live), self._rows.shape[1]
+        keys = self._layers[layer][0][:groups]
+        together = self._by_group(query)
+        scores = (together @ keys.transpose(2, 3)).mul_(scaling)
+        scores.add_(self.bias(layer, query.shape[2]))
+        return self._by_row(scores, seats)[: len(query)]
+
+    def values(self, layer: int, weights: "torch.Tensor") -> "torch.Tensor":
+        """Sums of the stems' values under weights (rows x heads x repeats x columns), by row."""
+        groups, seats = len(self._live), self._rows.shape[1]
+        together = self._by_group(weights) @ self._layers[layer][1][:groups]
+        return self._by_row(together, seats)
+
+    def _by_group(self, rows: "torch.Tensor") -> "torch.Tensor":
+        """Rows x heads x repeats x n to groups x heads x (seats x repeats) x n."""
+        seated = rows[self._rows[: len(self._live)]]
+        return seated.transpose(1, 2).flatten(2, 3)
+
+    def _by_row(self, groups: "torch.Tensor", seats: int) -> "torch.Tensor":
+        """The way back."""
+        seated = groups.unflatten(2, (seats, -1)).transpose(1, 2).flatten(0, 1)
+        return seated[self._seats[: len(self._groups_of)]]
+
+    def leave(self, row: int, last: int) -> None:
+        """Frees a row's seat; the row ``last`` is called ``row`` from now on."""
+        seats = self._rows.shape[1]
+        left, moved = int(self._seats[row]), int(self._seats[last])
+        self._rows.view(-1)[moved] = row
+        self._rows.view(-1)[left] = 0
+        self._seats[row] = moved
+        self._live[left // seats] -= 1
+        if self._live[left // seats] == 0:
+            self._drop(left // seats)
+
+    def _drop(self, group: int) -> None:
+        """Frees an empty group; the last one takes its place."""
+        end = len(self._live) - 1
+        seats = self._rows.shape[1]
+        moved = (self._seats // seats) == end
+        for room in (
+            self._rows, self._bias, self._lengths,
+            *(r for rooms in self._layers.values() for r in rooms),
+        ):  # fmt: skip
+            room[group] = room[end]
+        self._seats[moved] += (group - end) * seats
+        self._live[group] = self._live[end]
+        self._live.pop()
+
+
+@dataclass(frozen=True)
+class StemGroup:
+    """Rows, and the number of tokens that all of them begin with."""
+
+    rows: list[int]
+    length: int
+
+
+def stem_groups(paths: "Sequence[np.ndarray]") -> list[StemGroup]:
+    """Groups neighbours in the tree, such that no row has over OWN tokens beside its stem."""
+    import numpy as np
+
+    groups: list[StemGroup] = []
+    longest = 0
+    for row in sorted(range(len(paths)), key=lambda i: paths[i].tolist(), reverse=True):
+        path = paths[row]
+        if groups:
+            group = groups[-1]
+            stem = paths[group.rows[0]][: group.length]
+            both = min(len(stem), len(path))
+            same = stem[:both] == path[:both]
+            shared = both if same.all() else int(np.argmin(same))
+            longest = max(longest, len(path))
+            if shared > 0 and longest - shared <= OWN and len(group.rows) < SEATS:
+                groups[-1] = StemGroup([*group.rows, row], shared)
+                continue
+        groups.append(StemGroup([row], len(path)))
+        longest = len(path)
+    return groups
