@@ -28,28 +28,24 @@ def score_choices(
     """
     if not backend.spec.scores:
         raise UserError(f"engine={backend.spec.name} gives no probabilities: use engine=hf")
-    asked = {
-        digest_of([_prompt(request).digest, *offered]): (_prompt(request), tuple(offered))
-        for request, offered in zip(requests, choices, strict=True)
-    }
-    prompts = [prompt for prompt, _ in asked.values()]
-    offered = [texts for _, texts in asked.values()]
+    prompts = [_prompt(request) for request in requests]
     keys = [
-        digest_of({"prompt": key, "choices": texts})
-        for key, texts in zip(backend.keys(prompts), offered, strict=True)
+        digest_of({"prompt": key, "choices": list(offered)})
+        for key, offered in zip(backend.keys(prompts), choices, strict=True)
     ]
-    found = cache.get_scores(keys)
-    missing = [index for index, key in enumerate(keys) if key not in found]
+    first = {key: index for index, key in reversed(list(enumerate(keys)))}
+    distinct = sorted(first.values())
+    found = cache.get_scores([keys[index] for index in distinct])
+    missing = [place for place, index in enumerate(distinct) if keys[index] not in found]
     if missing:
         engine = cast(Scores, backend.engine())
-        for group in engine.score(prompts, offered, missing):
-            cache.put_scores((keys[index], scores) for index, scores in group.items())
-            found |= {keys[index]: scores for index, scores in group.items()}
-    of_question = dict(zip(asked, (found[key] for key in keys), strict=True))
-    return [
-        of_question[digest_of([_prompt(request).digest, *offered])]
-        for request, offered in zip(requests, choices, strict=True)
-    ]
+        asked = [prompts[index] for index in distinct]
+        offered = [choices[index] for index in distinct]
+        for group in engine.score(asked, offered, missing):
+            arrived = {keys[distinct[place]]: scores for place, scores in group.items()}
+            cache.put_scores(arrived.items())
+            found |= arrived
+    return [found[key] for key in keys]
 
 
 def _prompt(request: Request) -> Request:
