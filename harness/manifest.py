@@ -108,12 +108,12 @@ def check_files(folder: Path, manifest: Manifest, mendable: Collection[str] = ()
     for name, facts in manifest.files.items():
         path = folder / name
         if not path.is_file():
-            raise UserError(f"{path} is gone, which the run left: {REMEDY}")
+            raise UserError(f"{path} is gone, which its run left: {REMEDY}")
         rows = _rows(path)
         if rows != facts.rows:
-            raise UserError(f"{path} has {rows} rows, {facts.rows} when it was written: {REMEDY}")
+            raise UserError(f"{path} holds {rows} rows, its run has {facts.rows}: {REMEDY}")
         if name not in mendable and digest_of_file(path) != facts.sha256:
-            raise UserError(f"{path} is not as the run left it: {REMEDY}")
+            raise UserError(f"{path} is not as its run left it: {REMEDY}")
 
 
 def _check_format(path: Path) -> None:

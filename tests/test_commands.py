@@ -23,6 +23,7 @@ from harness.command_line import read_command_line
 COMMAND = re.compile(r"(?:\.venv/bin/)?python evaluate\.py\b(?P<rest>.*)")
 CONF = ROOT / "conf"
 PRIMARIES = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "base")
+EXPERIMENTS_OF = {"evaluate": "memtoc", "merge": "memtoc"}
 EXPERIMENTS = sorted(path.stem for path in (ROOT / "conf/experiment/memtoc").glob("*.yaml"))
 composing = partial(initialize_config_dir, str(CONF), version_base="1.3")
 MAPPING = {
@@ -114,7 +115,7 @@ def test_every_documented_arm_runs_dry(
         assert entry(*arguments).code == 0
         return
     for part in arguments:
-        named = re.match(r"(?:model|benchmark)\.path=(.+)", part)
+        named = re.match(r"(?:(?:model|benchmark)\.path|mitigation\.adapter)=(?:null,)?(.+)", part)
         if named and not Path(named[1]).exists():
             pytest.skip(f"{named[1]} is a file of the user's")
     ended = entry(*arguments, "dry_run=true")
@@ -182,6 +183,8 @@ def test_every_config_has_a_help_with_its_purpose_and_its_own_groups(primary: st
         name: {
             str(path.relative_to(CONF / name).with_suffix(""))
             for path in (CONF / name).rglob("*.yaml")
+            # An experiment is of one primary config, whose folder it lies in.
+            if name != "experiment" or path.parent.name == EXPERIMENTS_OF.get(primary, primary)
         }
         for name in own
     }

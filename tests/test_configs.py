@@ -54,6 +54,18 @@ def test_an_experiment_is_a_sweep_over_options_that_exist(name: str):
             assert leaf in plain[group]
 
 
+@pytest.mark.parametrize(("primary", "name"), [("taubench", "agents"), ("calls", "constrained")])
+def test_an_experiment_of_the_other_line_sweeps_over_what_is_there(primary: str, name: str):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        config = compose(primary, [f"experiment={primary}/{name}"], return_hydra_config=True)
+    assert config.hydra.mode.name == "MULTIRUN"
+    for key, values in config.hydra.sweeper.params.items():
+        for value in values.split(","):
+            with initialize_config_dir(str(CONF), version_base="1.3"):
+                chosen = resolve(compose(primary, [f"{key}={value}"]))
+            assert evaluate.CONFIGS[primary].command().plan(chosen)
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_chooses_no_launcher(name: str):
     """Inside an experiment a launcher can be dropped silently."""

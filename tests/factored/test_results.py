@@ -75,7 +75,7 @@ def test_a_row_has_the_bytes_that_earlier_versions_wrote_and_comes_back_whole(tm
     """The pinned line is what the version with plain dicts wrote for this row."""
     assert json_line(ROW.as_row()) == LINE
     (tmp_path / "rows.jsonl").write_text(LINE)
-    assert read_rows(tmp_path / "rows.jsonl", EpisodeRow) == [ROW]
+    assert read_rows(tmp_path / "rows.jsonl", EpisodeRow) == (ROW,)
 
 
 def folder_of(outside: list[str], name: str) -> Path:
@@ -139,11 +139,11 @@ def second_without(key: str) -> Callable[[str], str]:
         ("taubench", "episodes.jsonl", second_without("usage"), "episodes.jsonl line 2: 'usage'"),
         ("taubench", "episodes.jsonl", lambda t: t[:-9] + "\n", "episodes.jsonl line 6 is not"),
         ("taubench", "generations.jsonl", without_last, "holds 5 rows, its run has 6"),
-        ("taubench", "generations.jsonl", None, "generations.jsonl cannot be read"),
-        ("taubench", RESULTS, lambda _: "[{}]", "results.json: '0.task_id'"),
-        ("taubench", RESULTS, lambda _: "{}", "results.json does not fit"),
+        ("taubench", "generations.jsonl", None, "generations.jsonl is gone"),
+        ("taubench", RESULTS, lambda _: "[{}]", "results.json is not as its run left it"),
+        ("taubench", RESULTS, lambda _: "{}", "results.json is not as its run left it"),
         ("calls", "metrics.json", lambda _: "{}", "metrics.json: 'groups'"),
-        ("calls", "metrics.json", with_value("groups", {}), "no group 'all'"),
+        ("calls", "metrics.json", with_value("groups", {}), "metrics.json is not as its run"),
         ("calls", "calls.jsonl", without_last, "its run has"),
         ("calls", "calls.jsonl", second_without("exact"), "calls.jsonl line 2: 'exact'"),
         ("calls", "calls.jsonl", None, "calls.jsonl cannot be read"),
