@@ -45,16 +45,13 @@ def _summary(
     tokens = sum(_tokens(request, renderer) for request in requests.values())
     new = len(requests) * arm.settings.decoding.max_new_tokens
     console.rule(style="dim")
-    say(console, f"{len(arm.questions)} questions, {len(rows)} rows: {_listed(counts)}")
+    listed = ", ".join(f"{count} {condition}" for condition, count in counts.items())
+    say(console, f"{len(arm.questions)} questions, {len(rows)} rows: {listed}")
     about = "" if renderer else f" (estimated at {CHARACTERS_A_TOKEN} characters a token)"
     say(
         console,
         f"{len(requests)} distinct prompts, {tokens} prompt tokens{about}, at most {new} new ones",
     )
-
-
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {condition}" for condition, count in counts.items())
 
 
 def _text(request: Request, renderer: Renderer | None) -> str:

@@ -80,12 +80,11 @@ def tool_prompt(arm: ArmSettings, question: Question, condition: str, value: str
     if question.prompts:
         return question.prompts[wording.name][condition]
     assert arm.layout is not None
+    schema = json.dumps(question.tool.schema, ensure_ascii=False)
     heading = wording.heading["return" if frame.presents == "tool" else "passage"]
     sections = {
         "note": _note(arm),
-        "schema": f"{wording.heading['schema']}\n{_schema(question.tool)}"
-        if frame.shows_schema
-        else None,
+        "schema": f"{wording.heading['schema']}\n{schema}" if frame.shows_schema else None,
         "question": f"{wording.heading['question']} {question.text}",
         "return": f"{heading}\n{_returned(arm, question, condition, value)}",
         "mitigation": arm.mitigation.instruction,
@@ -103,10 +102,6 @@ def _note(arm: ArmSettings) -> str:
     if arm.clauses.judgement:
         sentences.append(wording.judgement[presents])
     return " ".join(sentences)
-
-
-def _schema(tool: ToolCall) -> str:
-    return json.dumps(tool.schema, ensure_ascii=False)
 
 
 def _returned(arm: ArmSettings, question: Question, condition: str, value: str | None) -> str:
@@ -137,7 +132,9 @@ def sentinel_episodes(arm: ArmSettings) -> list[tuple[Episode, tuple[str, ...]]]
     The words stand in the question, in the tool schema (where the frame shows it) and in the
     return (where the condition carries a value).
     """
-    asked, schema, gold, near, far = _sentinels(arm.seed)
+    asked, schema, gold, near, far = (
+        f"zq{generator(arm.seed, 'sentinel', str(i)).getrandbits(40):010x}" for i in range(5)
+    )
     tool = ToolCall({"name": schema, "parameters": {}}, {}, "")
     question = Question("s", asked, gold, near, far, "other_string", "free_form", "s", "A", tool)
     if arm.layout is None:  # The benchmark brings its own prompts: one text for each.
@@ -151,7 +148,3 @@ def sentinel_episodes(arm: ArmSettings) -> list[tuple[Episode, tuple[str, ...]]]
             shown.append(schema)
         rows.append((row, tuple(shown)))
     return rows
-
-
-def _sentinels(seed: int) -> list[str]:
-    return [f"zq{generator(seed, 'sentinel', str(i)).getrandbits(40):010x}" for i in range(5)]

@@ -233,7 +233,7 @@ def check_questions(questions: Sequence[Question], wheres: Iterable[str]) -> Non
         if question.id in seen:
             raise UserError(f"{where}: id '{question.id}' stands already in {seen[question.id]}")
         seen[question.id] = where
-        _check_values(question, where)
+        check_wrong_values(question.near, question.far, question.gold, question.aliases, where)
 
 
 def _check_names(question: Question, where: str) -> None:
@@ -247,30 +247,31 @@ def _check_names(question: Question, where: str) -> None:
         raise UserError(f"{where}: unknown review {question.review!r}: use {', '.join(REVIEWS)}")
 
 
-def _check_values(question: Question, where: str) -> None:
-    for name in ("near", "far"):
-        wrong = getattr(question, name)
-        if wrong is not None:
-            check_wrong_value(name, wrong, question.gold, question.aliases, where)
-    if question.far is not None and same_value(question.far, question.near):
-        raise UserError(f"{where}: far {question.far!r} equals the near: give another value")
-
-
-def check_wrong_value(
-    name: str, wrong: str, gold: str, aliases: Sequence[str], where: str, called: str = "gold"
+def check_wrong_values(
+    near: str | None,
+    far: str | None,
+    gold: str,
+    aliases: Sequence[str],
+    where: str,
+    called: str = "gold",
 ) -> None:
-    """Raises UserError for a wrong value that the scorer would take for the gold.
+    """Raise UserError for a wrong value that the scorer would take for the gold, or two alike.
 
-    ``called`` is the file's word for the gold.
+    None is a value that is not there; ``called`` is the file's word for the gold.
     """
-    for right in (gold, *aliases):
-        what = f"the {called}" if right == gold else f"the alias {right!r}"
-        if same_value(wrong, right):
-            raise UserError(f"{where}: {name} {wrong!r} equals {what}: give a wrong value")
-        if match("boundary", wrong, right).matched:
-            raise UserError(
-                f"{where}: {name} {wrong!r} is scored as {what}: give a value that is no form of it"
-            )
+    given = [(name, value) for name, value in (("near", near), ("far", far)) if value is not None]
+    for name, wrong in given:
+        for right in (gold, *aliases):
+            what = f"the {called}" if right == gold else f"the alias {right!r}"
+            if same_value(wrong, right):
+                raise UserError(f"{where}: {name} {wrong!r} equals {what}: give a wrong value")
+            if match("boundary", wrong, right).matched:
+                raise UserError(
+                    f"{where}: {name} {wrong!r} is scored as {what}:"
+                    " give a value that is no form of it"
+                )
+    if near is not None and far is not None and same_value(far, near):
+        raise UserError(f"{where}: far {far!r} equals the near: give another value")
 
 
 def load_rows(path: Path) -> tuple[Question, ...]:

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
+from memtoc.scoring.numerals import ordinal
+
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
@@ -57,14 +59,8 @@ class WrittenDate:
         return name.lower() if self.lower else name
 
     def _day(self) -> str:
-        day = f"{self.value.day:02d}" if self.padded else str(self.value.day)
-        return day + (_ordinal_suffix(self.value.day) if self.ordinal else "")
-
-
-def _ordinal_suffix(day: int) -> str:
-    if 11 <= day <= 13:
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+        day, digits = self.value.day, 2 if self.padded else 1
+        return ordinal(day).zfill(digits + 2) if self.ordinal else str(day).zfill(digits)
 
 
 def parse_date(text: str) -> WrittenDate | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memtoc.questions import ToolCall
-from memtoc.scoring.text import fold
+from memtoc.scoring.text import fold, occurs
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,11 @@ def normalised(text: str) -> str:
 def words_of(text: str) -> tuple[str, ...]:
     """Lower-case words without accents and punctuation: what two spellings have in common."""
     return tuple(re.findall(r"\w+", fold(text).lower().replace("'", "").replace("_", " ")))
+
+
+def names(text: str, value: str) -> bool:
+    """Return whether ``value`` stands in ``text``, word for word: not "Paris" in "Parisian"."""
+    return occurs(words_of(value), words_of(text))
 
 
 def groups_of(links: Iterable[tuple[str, str]]) -> dict[str, str]:

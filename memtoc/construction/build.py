@@ -15,7 +15,7 @@ from harness.terminal import console as terminal
 from harness.terminal import say
 from memtoc.construction import stages, tables
 from memtoc.construction.assembly import MANIFEST, QUESTIONS
-from memtoc.construction.checks import Report
+from memtoc.construction.checks import counted
 from memtoc.construction.collecting import Collected
 from memtoc.construction.reading import read_source
 from memtoc.construction.review import read_overlay
@@ -27,7 +27,6 @@ from memtoc.construction.settings import (
     build_settings,
 )
 from memtoc.construction.wikidata import Wikidata
-from memtoc.questions import Benchmark
 
 SHOWN_VIOLATIONS = 20
 # What a stage cannot start without, and the stage that leaves it.
@@ -70,7 +69,10 @@ def build(settings: BuildSettings, console: Console) -> Outcome:
     """
     job = Build(settings, console)
     for stage in (name for name in STAGES if name in settings.stages):
-        _check_needs(job, stage)
+        if stage in NEEDS:
+            name, by = NEEDS[stage]
+            if not (job.work / name).is_file():
+                raise UserError(f"{job.work / name} is not there: add {by} to stages")
         owed = RUN[stage](job)
         if owed:
             job.say("", f"waiting for {owed} in {job.work}; then run the same command again")
@@ -78,13 +80,6 @@ def build(settings: BuildSettings, console: Console) -> Outcome:
     for stage in tables.outdated(job.work):
         job.say("note", f"what {stage} read has changed since it ran: run it again")
     return Outcome("done", name=settings.benchmark.name, folder=settings.out)
-
-
-def _check_needs(job: Build, stage: str) -> None:
-    if stage in NEEDS:
-        name, by = NEEDS[stage]
-        if not (job.work / name).is_file():
-            raise UserError(f"{job.work / name} is not there: add {by} to stages")
 
 
 def _screen(job: Build) -> str:
@@ -134,20 +129,15 @@ def _author(job: Build) -> str:
 def _check(job: Build) -> str:
     strict = job.settings.strict
     report = stages.check_stage(job.work, job.settings.last_year, strict)
-    _say_report(job, "check", report)
-    return ""
-
-
-def _say_report(job: Build, stage: str, report: Report) -> None:
     found = report.violations
-    told = "; strict=false: told, not stopped" if found else ""
-    plural = "" if len(found) == 1 else "s"
-    job.say(stage, f"{report.checked} questions, {len(found)} violation{plural}{told}")
+    note = "; strict=false: told, not stopped" if found else ""
+    job.say("check", f"{report.checked} questions, {counted(len(found), 'violation')}{note}")
     for violation in found[:SHOWN_VIOLATIONS]:
         what = f"{violation.id} {violation.field} '{violation.value}'"
         job.say("", f"{what}: {violation.rule} ({violation.detail})")
     if len(found) > SHOWN_VIOLATIONS:
         job.say("", f"{len(found) - SHOWN_VIOLATIONS} more in {job.work / 'checks.md'}")
+    return ""
 
 
 def _review(job: Build) -> str:
@@ -178,11 +168,10 @@ def _fold(job: Build) -> str:
     chosen = job.settings.folds
     assignment = Path(chosen.path) if isinstance(chosen, FileFolds) else chosen.name
     facts = stages.fold_stage(job.work, job.settings.seed, assignment)
-    crossing = facts["groups_crossing"]
     job.say(
         "fold",
         f"{_listed(facts['sizes'])}; imbalance {facts['imbalance']:g};"
-        f" no chain in both, {crossing} group{'' if crossing == 1 else 's'} in both",
+        f" no chain in both, {counted(facts['groups_crossing'], 'group')} in both",
     )
     return ""
 
@@ -191,11 +180,6 @@ def _write(job: Build) -> str:
     wanted = job.settings
     repairs = wanted.apply_repairs and getattr(wanted.benchmark, "apply_repairs", True)
     benchmark = stages.write_stage(job.work, job.out, wanted.last_year, wanted.strict, repairs)
-    _say_counts(job, benchmark)
-    return ""
-
-
-def _say_counts(job: Build, benchmark: Benchmark) -> None:
     counts: Mapping[str, Any] = benchmark.notes["counts"]
     job.say(
         "write",
@@ -211,6 +195,7 @@ def _say_counts(job: Build, benchmark: Benchmark) -> None:
         job.say("", f"violations among what will be scored: {_listed(violations)}")
     job.say("", f"{QUESTIONS} and {MANIFEST} in {job.out}")
     job.say("", f"python evaluate.py benchmark=folder benchmark.path={job.out}")
+    return ""
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -10,17 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from memtoc.benchmark.dates import TIMEZONE, parse_date
-from memtoc.benchmark.drafts import WrongValues, words_of
+from memtoc.benchmark.drafts import WrongValues, names
 from memtoc.benchmark.kinds import TEMPORAL, kind_of
-from memtoc.construction.temporal import (
-    FAR_DAYS,
-    FAR_YEARS,
-    NEAR_DAYS,
-    NEAR_YEARS,
-)
+from memtoc.construction.temporal import FAR_DAYS, FAR_YEARS, NEAR_DAYS, NEAR_YEARS
 from memtoc.questions import Question, same_value
 from memtoc.scoring.match import match
-from memtoc.scoring.text import occurrences
 
 RULES = {
     "missing": "a near value is there",
@@ -107,7 +101,7 @@ def _broken(
         if same_value(value, other):
             yield "other_valid_value", f"'{other}' is valid too"
     yield from _names(question, wrong, field, value)
-    if occurs(value, question.text):
+    if names(question.text, value):
         yield "in_question", "the question names it"
     written, right = _written(value, question.kind), _written(question.gold, question.kind)
     if written != right:
@@ -139,9 +133,9 @@ def _marks(number: str) -> set[str]:
     return set(number) & set(",.% ")
 
 
-def occurs(value: str, text: str) -> bool:
-    """Whether ``value`` stands in ``text``, word for word."""
-    return next(occurrences(words_of(value), words_of(text)), None) is not None
+def scored_as_one(one: str, other: str) -> bool:
+    """Return whether our matcher takes either value for the other."""
+    return match("boundary", one, other).matched or match("boundary", other, one).matched
 
 
 def _names(
@@ -154,12 +148,12 @@ def _names(
         f"'{one}' and '{other}'"
         for one in named
         for other in dict.fromkeys(right)
-        if match("boundary", one, other).matched or match("boundary", other, one).matched
+        if scored_as_one(one, other)
     ]
     if said:
         yield "says_gold", f"scored as one: {said[0]}"
     elif kind_of(question.gold) == "other_string" and (
-        occurs(value, question.gold) or occurs(question.gold, value)
+        names(question.gold, value) or names(value, question.gold)
     ):
         yield "shares_name", f"gold is '{question.gold}'"
 
@@ -202,6 +196,11 @@ def _temporal(
         yield "future", f"after {last_year}"
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a count in words, e.g. "1 violation" or "2 violations"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def as_json(report: Report) -> dict[str, Any]:
     """The report as a JSON object: checked, counts by rule, violations, and what a rule means."""
     return {
@@ -215,11 +214,10 @@ def as_json(report: Report) -> dict[str, Any]:
 
 def as_markdown(report: Report) -> str:
     """The report as a page: a table of rules and a table that names each violation."""
-    total = len(report.violations)
     lines = [
         "# Checks",
         "",
-        f"{report.checked} questions, {total} violation{'' if total == 1 else 's'}."
+        f"{report.checked} questions, {counted(len(report.violations), 'violation')}."
         f" The sex of gold and near is known for {report.sex_known}.",
         "",
     ]

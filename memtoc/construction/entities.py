@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from harness.seeds import generator
-from memtoc.benchmark.drafts import Draft, WrongValues, natural_key, words_of
+from memtoc.benchmark.drafts import Draft, WrongValues, names, natural_key, words_of
 from memtoc.benchmark.families import asked_by
 from memtoc.benchmark.kinds import ROOT_KINDS, kind_of
-from memtoc.construction.checks import occurs
+from memtoc.construction.checks import scored_as_one
 from memtoc.construction.wikidata import ITEM, Entity, Wikidata
-from memtoc.scoring.match import match
 
 PROPERTIES = {
     "father": "P22", "mother": "P25", "spouse": "P26", "husband": "P26", "wife": "P26",
@@ -302,16 +301,11 @@ def _fits(entity: Entity, draft: Draft, resolution: Resolution, near: Entity | N
     taken = (resolution.gold, *resolution.others, *((near,) if near else ()))
     if entity.label is None or entity.id in {other.id for other in taken}:
         return False
-    if occurs(entity.label, draft.text):
+    if names(draft.text, entity.label):
         return False
-    names = {draft.gold, *draft.other_golds, *(name for other in taken for name in other.names)}
-    return not any(_alike(own, name) for own in entity.names for name in names)
-
-
-def _alike(one: str, other: str) -> bool:
-    return (
-        occurs(one, other)
-        or occurs(other, one)
-        or match("boundary", one, other).matched
-        or match("boundary", other, one).matched
+    right = {draft.gold, *draft.other_golds, *(name for other in taken for name in other.names)}
+    return not any(
+        names(own, name) or names(name, own) or scored_as_one(own, name)
+        for own in entity.names
+        for name in right
     )

@@ -85,18 +85,17 @@ def _write_both(stem: Path, form: Form, rows: Sequence[Row]) -> list[Path]:
     """A sheet as xlsx and csv; raises UserError rather than write over what someone filled in."""
     paths = [stem.with_name(f"{stem.name}{ending}") for ending in (".xlsx", ".csv")]
     for path in paths:
-        if path.is_file() and _is_filled(path, form):
+        if path.is_file() and any(
+            row[field.name].strip()
+            for _, row in read_sheet(path, form.columns)
+            for field in form.fields
+        ):
             raise UserError(
                 f"{path} has been filled in: move it to {path.parent.parent / 'returned'} first"
             )
     write_xlsx(paths[0], form.columns, rows, form.choices)
     write_csv(paths[1], form.columns, rows)
     return paths
-
-
-def _is_filled(path: Path, form: Form) -> bool:
-    names = [field.name for field in form.fields]
-    return any(row[name].strip() for _, row in read_sheet(path, form.columns) for name in names)
 
 
 def read_packet(path: Path, form: Form, rows: Sequence[Row]) -> dict[str, Row]:
@@ -162,7 +161,10 @@ def merge(form: Form, first: Filled, second: Filled) -> Merge:
     return Merge(
         agreed={name: _joined(form, first[name], second[name]) for name in ids if name in same},
         disputed={name: (first[name], second[name]) for name in ids if name not in same},
-        agreement={name: _raw_agreement(pairs) for name, pairs in chosen.items()},
+        agreement={
+            name: sum(one == other for one, other in pairs) / len(pairs) if pairs else 0.0
+            for name, pairs in chosen.items()
+        },
         kappa={name: cohens_kappa(pairs) for name, pairs in chosen.items()},
     )
 
@@ -183,10 +185,6 @@ def _joined(form: Form, one: Row, other: Row) -> dict[str, str]:
         else one[field.name]
         for field in form.fields
     }
-
-
-def _raw_agreement(pairs: Sequence[tuple[str, str]]) -> float:
-    return sum(one == other for one, other in pairs) / len(pairs) if pairs else 0.0
 
 
 def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:

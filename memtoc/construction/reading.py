@@ -11,7 +11,6 @@ from harness.progress import bar
 from memtoc.benchmark.drafts import SourceQuestion, Verdict
 from memtoc.construction.download import fetch
 from memtoc.construction.stages import source_questions, source_verdicts
-from memtoc.questions import Benchmark
 from memtoc.sources import (
     BenchmarkSpec,
     CsvSpec,
@@ -50,10 +49,7 @@ def read_source(spec: BenchmarkSpec, downloads: Path) -> Source:
         benchmark = spec.load()
         return Source(source_questions(benchmark), benchmark.notes)
     whole = replace(spec, drop_excluded=False) if spec.source == "folder" else spec
-    return _reviewed(whole.load())
-
-
-def _reviewed(benchmark: Benchmark) -> Source:
+    benchmark = whole.load()
     return Source(source_questions(benchmark), benchmark.notes, source_verdicts(benchmark))
 
 

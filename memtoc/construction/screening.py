@@ -22,13 +22,13 @@ from memtoc.benchmark.drafts import (
     Draft,
     SourceQuestion,
     groups_of,
+    names,
     natural_key,
     normalised,
     words_of,
 )
 from memtoc.benchmark.families import asked_by
 from memtoc.benchmark.kinds import kind_of
-from memtoc.scoring.text import occurrences
 
 NEAR_DUPLICATE = 90.0
 LONGEST_NAME = 12
@@ -92,7 +92,16 @@ def screen(questions: Iterable[SourceQuestion]) -> list[Draft]:
     for question in ordered:
         alike[normalised(question.text)].append(question)
     drafts = [_draft(question, alike[normalised(question.text)]) for question in ordered]
-    return _with_groups(drafts)
+    kept = [draft for draft in drafts if not draft.dropped]
+    duplicates, linked = groups_of(near_duplicates(kept)), groups_of(links(kept))
+    return [
+        replace(
+            draft,
+            duplicate_group=duplicates.get(draft.id, ""),
+            linked_group=linked.get(draft.id, ""),
+        )
+        for draft in drafts
+    ]
 
 
 def _draft(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> Draft:
@@ -112,7 +121,7 @@ def _draft(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> Draft:
         kind=question.kind or kind_of(question.gold),
         family=question.family or asked_by(question.text).family,
         dropped=dropped,
-        gold_in_question=gold_in_question(question.text, question.gold),
+        gold_in_question=names(question.text, question.gold),
         echo=echo(question.text, question.gold),
         ordinal_in_both=bool(ordinals(question.text)) and bool(ordinals(question.gold)),
         other_golds=_other_golds(question, alike),
@@ -124,11 +133,6 @@ def _other_golds(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> t
     own = words_of(question.gold)
     others = {words_of(other.gold): other.gold for other in reversed(alike)}
     return tuple(sorted(gold for words, gold in others.items() if words not in (own, ())))
-
-
-def gold_in_question(question: str, gold: str) -> bool:
-    """Whether the gold stands in the question, word for word."""
-    return next(occurrences(words_of(gold), words_of(question)), None) is not None
 
 
 def echo(question: str, gold: str) -> float:
@@ -147,20 +151,6 @@ def _is_ordinal(token: str) -> bool:
     if token.lower() in _CAPITAL_ONLY:
         return token.isupper()
     return token.lower() in _ROMAN or _ORDINAL.fullmatch(token) is not None
-
-
-def _with_groups(drafts: Sequence[Draft]) -> list[Draft]:
-    kept = [draft for draft in drafts if not draft.dropped]
-    duplicates = groups_of(near_duplicates(kept))
-    linked = groups_of(links(kept))
-    return [
-        replace(
-            draft,
-            duplicate_group=duplicates.get(draft.id, ""),
-            linked_group=linked.get(draft.id, ""),
-        )
-        for draft in drafts
-    ]
 
 
 def near_duplicates(drafts: Iterable[Draft]) -> Iterator[tuple[str, str]]:

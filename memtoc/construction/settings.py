@@ -71,9 +71,9 @@ class BuildSettings:
     paths: BuildPaths
 
 
-def build_settings(container: Mapping[str, Any]) -> BuildSettings:
+def build_settings(config: Mapping[str, Any]) -> BuildSettings:
     """Validates a resolved config; every UserError names the key and a value that would do."""
-    settings = parse(BuildSettings, container)
+    settings = parse(BuildSettings, config)
     for name in settings.stages:
         if name not in STAGES:
             raise UserError(f"stages: unknown stage '{name}': {one_of(STAGES, name)}")

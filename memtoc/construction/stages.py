@@ -25,7 +25,7 @@ from memtoc.construction.assembly import (
     versions,
     write_benchmark,
 )
-from memtoc.construction.checks import Report, as_json, as_markdown, check
+from memtoc.construction.checks import Report, as_json, as_markdown, check, counted
 from memtoc.construction.collecting import Collected, collect
 from memtoc.construction.entities import entity_distractors
 from memtoc.construction.forms import AUTHORING, REVIEW, authoring_rows, review_rows
@@ -351,9 +351,9 @@ def _labelled(drafts: Iterable[Draft], label: Callable[[Draft], str]) -> dict[st
 
 
 def _stopped(report: Report, of: str, folder: Path) -> UserError:
-    first, count = report.violations[0], len(report.violations)
+    first, found = report.violations[0], counted(len(report.violations), "violation")
     return UserError(
-        f"{count} violation{'' if count == 1 else 's'} in {of}, first: question '{first.id}',"
+        f"{found} in {of}, first: question '{first.id}',"
         f" {first.field} '{first.value[:60]}', {first.rule} ({first.detail}): see"
         f" {folder / 'checks.md'}, mend the value, or set strict=false"
     )

@@ -5,7 +5,6 @@ Distances are those of the paper: a near date lies 15 to 1,500 days away, a near
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
@@ -96,16 +95,14 @@ def _other_zone(gold: str, draw: Random, same_area: bool) -> str | None:
         return None
     area, city = found["area"], found["city"].replace(" ", "_")
     offset = _zones().get(area, {}).get(city)
-    zones = sorted(_candidates(area, city, offset, same_area))
+    zones = sorted(
+        f"{other}/{name}"
+        for other, cities in _zones().items()
+        if (other == area) is same_area
+        for name, hours in cities.items()
+        if hours != offset and name != city
+    )
     if not zones:
         return None
     chosen = draw.choice(zones)
     return chosen.replace("_", " ") if " " in gold else chosen
-
-
-def _candidates(area: str, city: str, offset: float | None, same_area: bool) -> Iterator[str]:
-    for other, cities in _zones().items():
-        if (other == area) is same_area:
-            for name, hours in cities.items():
-                if hours != offset and name != city:
-                    yield f"{other}/{name}"

@@ -179,7 +179,9 @@ class Wikidata:
         )
 
     def _once(self, url: str, params: Mapping[str, str]) -> bytes:
-        self._pause()
+        left = self._last + self.settings.interval - time.monotonic()
+        if left > 0:
+            self._sleep(left)
         self.requests += 1
         try:
             with self._http.stream("GET", url, params=dict(params)) as reply:
@@ -191,11 +193,6 @@ class Wikidata:
             raise _Retry(type(error).__name__) from error
         finally:
             self._last = time.monotonic()
-
-    def _pause(self) -> None:
-        left = self._last + self.settings.interval - time.monotonic()
-        if left > 0:
-            self._sleep(left)
 
 
 def _kept(path: Path, parse: Callable[[Any], Parsed]) -> tuple[Parsed, str] | None:

@@ -61,13 +61,9 @@ def abstains(matcher: str, span: str, question: str = "") -> Abstention:
     check_matcher(matcher)
     if not span.strip():
         return Abstention(False, "empty")
-    if matcher == "containment":
-        return _paper(span)
-    return _ours(span, question)
-
-
-def _paper(span: str) -> Abstention:
-    """The paper counts a labelled question ("Q: ...") as a refusal."""
+    if matcher == "boundary":
+        return _ours(span, question)
+    # The release counts a question handed back with its label ("Q: ...") as a refusal.
     if _LABELLED_QUESTION.match(span):
         return Abstention(True, "labelled_question")
     found = refusal.PAPER.search(fold(span))

@@ -11,7 +11,7 @@ from itertools import islice, zip_longest
 
 from memtoc.scoring.claims import value
 from memtoc.scoring.rejection import called_wrong
-from memtoc.scoring.text import Text, fold, occurrences, read
+from memtoc.scoring.text import fold, occurrences, occurs, read
 
 # A reply of 128 new tokens is far shorter; of a longer one the first and the last part are read.
 MAX_REPLY = 2000
@@ -130,20 +130,16 @@ def _value_called_wrong(sentences: list[str], tool_value: str) -> bool:
 
 def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> bool:
     """Both values in one sentence or two that follow each other, with a word of contrast."""
-    own, returned = value(memory_span, ""), read(tool_value)
-    if not own.words or _stands_in(own, returned) or _stands_in(returned, own):
+    own, returned = value(memory_span, "").words, read(tool_value).words
+    if not own or occurs(own, returned) or occurs(returned, own):
         return False
     for first, second in zip_longest(sentences, sentences[1:], fillvalue=""):
         pair = f"{first} {second}"
         # Cheaper than reading every sentence, most of which name no value.
-        if not any(word in pair for word in returned.words):
+        if not any(word in pair for word in returned):
             continue
         text = read(pair)
-        both = _stands_in(own, text) and _stands_in(returned, text)
+        both = occurs(own, text.words) and occurs(returned, text.words)
         if both and (_CONTRAST.search(text.shown) or _NEGATION.search(text.shown)):
             return True
     return False
-
-
-def _stands_in(inner: Text, outer: Text) -> bool:
-    return next(occurrences(inner.words, outer.words), None) is not None

@@ -27,7 +27,7 @@ from memtoc.scoring.names import (
 )
 from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
-from memtoc.scoring.text import Text, occurrences, read
+from memtoc.scoring.text import Text, occurrences, occurs, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
 
 # A runaway reply may name a value hundreds of times; one accepted place is enough.
@@ -271,8 +271,7 @@ def _echoed(
     """A value that stands in the question counts only where the span asserts it."""
     if not question or (span[0] <= place[0] and place[1] <= span[1]):
         return ""
-    in_question = next(occurrences(words, read(question).words), None) is not None
-    return "only_in_question" if in_question else ""
+    return "only_in_question" if occurs(words, read(question).words) else ""
 
 
 def _other_tail(

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from memtoc.scoring.clauses import clauses_of, is_abbreviation
 from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
-from memtoc.scoring.text import Text, occurrences, read
+from memtoc.scoring.text import Text, occurs, read
 
 _OPENERS = frozenset(("by", "in", "on", "at", "circa", "likely", "probably", "possibly", "perhaps"))
 STEM = 5
@@ -136,4 +136,4 @@ def asserts(clause: str, question: str) -> bool:
     last = max((at for at, word in enumerate(words) if word in COPULAS), default=-1)
     named = tuple(word for word in words[last + 1 :] if word not in COMMON)
     asked = tuple(word for word in read(question).words if word not in COMMON)
-    return len(named) > 1 and next(occurrences(named, asked), None) is None
+    return len(named) > 1 and not occurs(named, asked)

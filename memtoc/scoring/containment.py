@@ -4,6 +4,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from memtoc.scoring.lexicon import words
+
 # A reply of 128 new tokens is far shorter; a runaway one is read this far.
 MAX_CHARS = 10_000
 
@@ -15,10 +17,8 @@ _ALSO_NAMED = re.compile(
     r"^\s*(?:n[ée]e?|born|formerly|a\.?\s?k\.?\s?a\.?|also known as)\b[:\s]*", re.IGNORECASE
 )
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-)  # fmt: skip
+# Full names and three letters, as the paper has them: "Sept" is no month here.
+_MONTHS = words("months")
 _MONTH_NUMBER = {name: i for i, name in enumerate(_MONTHS, start=1)} | {
     name[:3]: i for i, name in enumerate(_MONTHS, start=1)
 }
@@ -32,8 +32,8 @@ _DATE = re.compile(rf"\b(?:{_ISO}|{_MDY}|{_DMY})\b", re.IGNORECASE)
 @lru_cache(maxsize=16384)
 def canonical(text: str) -> str:
     """Lower case words without articles; a combining mark left by NFKD splits a word."""
-    words = _NOT_WORD.sub(" ", unicodedata.normalize("NFKD", text).lower()).split()
-    return " ".join(_EXPANDED.get(word, word) for word in words if word not in _ARTICLES)
+    plain = _NOT_WORD.sub(" ", unicodedata.normalize("NFKD", text).lower())
+    return " ".join(_EXPANDED.get(word, word) for word in plain.split() if word not in _ARTICLES)
 
 
 def _contains(first: str, second: str) -> bool:

@@ -21,7 +21,7 @@ from memtoc.scoring.lexicon import (
     TITLES,
     WORK_KINDS,
 )
-from memtoc.scoring.text import Text, occurrences, read
+from memtoc.scoring.text import Text, occurrences, occurs, read
 
 Words = tuple[str, ...]
 
@@ -160,7 +160,7 @@ def _unique_title(bare: Name, full: Name) -> bool:
         not bare.tail
         and _has_ordinal(bare.head)
         and _is_title(bare.head)
-        and next(occurrences(bare.head, full.tail), None) is not None
+        and occurs(bare.head, full.tail)
     )
 
 
@@ -176,7 +176,8 @@ def _same_land(plainly: Name, titled: Name) -> bool:
     if "of" not in plainly.head or not _is_title(titled.tail):
         return False
     of = plainly.head.index("of")
-    return plainly.head[:of] == titled.head and plainly.head[of:] == titled.tail[-_land(plainly) :]
+    land = plainly.head[of:]
+    return plainly.head[:of] == titled.head and titled.tail[-len(land) :] == land
 
 
 def other_land(plainly: Name, titled: Name) -> bool:
@@ -185,10 +186,6 @@ def other_land(plainly: Name, titled: Name) -> bool:
         return False
     of = plainly.head.index("of")
     return plainly.head[:of] == titled.head and not set(plainly.head[of + 1 :]) & set(titled.tail)
-
-
-def _land(name: Name) -> int:
-    return len(name.head) - name.head.index("of")
 
 
 def _cut_in_compound(short: Name, long: Name) -> bool:

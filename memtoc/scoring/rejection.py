@@ -10,7 +10,7 @@ import re
 from memtoc.scoring.claims import asserts, value
 from memtoc.scoring.clauses import clauses_of, opens_with_contrast
 from memtoc.scoring.lexicon import KIN
-from memtoc.scoring.text import Text, occurrences
+from memtoc.scoring.text import Text, occurs
 
 # How far a value's context reaches, in characters.
 _REACH = 240
@@ -129,7 +129,8 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
         said, clauses, own, said.words[first:last], question
     ):
         return "only_reported"
-    if _only_mentioned(said, clauses, own, before):
+    # A text that declines to answer first only mentions what it names afterwards.
+    if _REFUSED.search(said.shown, 0, clauses[own][0]) and _MENTION.search(before):
         return "only_mentioned"
     sentence = said.shown[max(0, start - _REACH) : start].rsplit(". ", 1)[-1]
     return "another_fact" if another_fact(sentence, question) else ""
@@ -196,16 +197,7 @@ def _gives_another(clause: str, words: tuple[str, ...], question: str) -> bool:
     """Whether a clause asserts a value that is not a part of the one given by ``words``."""
     if _CAVEAT.search(clause) or _REPORT.search(clause) or not asserts(clause, question):
         return False
-    other = value(clause, question).words
-    return next(occurrences(other, words), None) is None
-
-
-def _only_mentioned(
-    said: Text, clauses: tuple[tuple[int, int], ...], own: int, before: str
-) -> bool:
-    """A value that a text which declined to answer goes on to mention."""
-    refused = _REFUSED.search(said.shown, 0, clauses[own][0])
-    return bool(refused and _MENTION.search(before))
+    return not occurs(value(clause, question).words, words)
 
 
 def another_fact(before: str, question: str) -> bool:

@@ -148,3 +148,8 @@ def occurrences(needle: tuple[str, ...], words: tuple[str, ...]) -> Iterator[int
         at = words.index(first, at + 1)
         if words[at : at + size] == needle:
             yield at
+
+
+def occurs(needle: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Return whether ``needle``, which has a word at least, is a contiguous run in ``words``."""
+    return next(occurrences(needle, words), None) is not None

@@ -34,9 +34,8 @@ from memtoc.questions import (
     Benchmark,
     Question,
     check_questions,
-    check_wrong_value,
+    check_wrong_values,
     one_line,
-    same_value,
 )
 from memtoc.sources.schemas import call_for
 
@@ -132,7 +131,9 @@ def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str
         if not row[column]:
             raise UserError(f"{where}: '{column}' is empty: fill it in or remove the row")
     _check_names(row, where)
-    _check_values(row, where)
+    aliases = tuple(alias.strip() for alias in row["aliases"].split("|") if alias.strip())
+    near, far = row["near"] or None, row["far"] or None
+    check_wrong_values(near, far, row["answer"], aliases, where, "answer")
     text = " ".join(row["question"].split())
     own = digest_of([normalised(text), row["answer"]])[:10]
     chain = row["chain"] or own
@@ -145,11 +146,11 @@ def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str
         name=row["id"] or (f"q{chain}-{own}" if row["chain"] else f"q{own}"),
         kind=row["kind"],
         family=row["family"],
-        near=row["near"] or None,
-        far=row["far"] or None,
+        near=near,
+        far=far,
         fold=row["fold"],
         source=SOURCE,
-        aliases=_aliases(row),
+        aliases=aliases,
     )
 
 
@@ -166,18 +167,6 @@ def _check_names(row: Mapping[str, str], where: str) -> None:
     for name, valid in (("kind", KINDS), ("family", FAMILIES), ("fold", FOLDS)):
         if row[name] and row[name] not in valid:
             raise UserError(f"{where}: unknown {name} '{row[name]}': {one_of(valid, row[name])}")
-
-
-def _check_values(row: Mapping[str, str], where: str) -> None:
-    for name in ("near", "far"):
-        if row[name]:
-            check_wrong_value(name, row[name], row["answer"], _aliases(row), where, "answer")
-    if row["far"] and row["near"] and same_value(row["far"], row["near"]):
-        raise UserError(f"{where}: far '{row['far']}' equals the near: give another value")
-
-
-def _aliases(row: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(alias.strip() for alias in row["aliases"].split("|") if alias.strip())
 
 
 def _ranked(rows: Sequence[tuple[int, SourceQuestion]]) -> list[tuple[int, SourceQuestion]]:

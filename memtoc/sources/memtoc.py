@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.json_files import read_jsonl
-from memtoc.benchmark.drafts import Verdict, normalised
+from memtoc.benchmark.drafts import Verdict, natural_key, normalised
 from memtoc.questions import (
     FAMILIES,
     KINDS,
@@ -58,11 +58,12 @@ def load(
     check_questions(read, [where for where, _ in rows])
     for (where, _), question in zip(rows, read, strict=True):
         check_call(question.tool, where)
-    read.sort(key=_natural_order)
+    read.sort(key=lambda question: natural_key(question.id))
     kept = [q for q in read if not (drop_excluded and q.review == "exclude")]
     if not kept:
         raise UserError(f"{path}: every row is excluded: set drop_excluded to false")
-    notes = _notes(read, kept) | {"repairs_applied": _repaired(rows) if apply_repairs else 0}
+    repaired = sum(row.get("near_repaired") is not None for _, row in rows)
+    notes = _notes(read, kept) | {"repairs_applied": repaired if apply_repairs else 0}
     return Benchmark(NAME, tuple(kept), notes)
 
 
@@ -128,14 +129,6 @@ def _id(row: Mapping[str, Any], where: str) -> str:
             f" {row['hop']!r}: mend the one that is wrong"
         )
     return f"q{found[1]}-{found[2]}"
-
-
-def _natural_order(question: Question) -> tuple[int, ...]:
-    return tuple(int(part) for part in question.id[1:].split("-"))
-
-
-def _repaired(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> int:
-    return sum(row.get("near_repaired") is not None for _, row in rows)
 
 
 def _notes(read: Sequence[Question], kept: Sequence[Question]) -> dict[str, Any]:

@@ -10,14 +10,10 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
+from memtoc.benchmark.dates import MONTHS
 from memtoc.sources.starter.tables import LookupFailedError, Row, named, only, table, value, where
 
 Arguments = Mapping[str, Any]
-
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
 
 
 def biography_lookup(arguments: Arguments) -> str:
