@@ -1,8 +1,8 @@
 """Whether a reply says that the return and the memory disagree: a screening tool, by rules.
 
-It reads the whole reply. A conflict is named by a word for it beside a word for either source, by
-calling the return wrong, by setting one's own knowledge against the return, or by naming both
-values in contrast.
+It reads the whole reply. A conflict counts as named where a word for it stands beside a word for
+either source, where the return is called wrong, where the model sets its own knowledge against the
+return, or where both values are named in contrast.
 """
 
 import re
@@ -84,7 +84,10 @@ class Acknowledgment:
 
 
 def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) -> Acknowledgment:
-    """Reads the whole reply; where the tool returned no value there is nothing to disagree with."""
+    """Return whether the reply names a conflict between the return and the memory.
+
+    ``tool_value`` is None where the tool returned no value; then there is no conflict to name.
+    """
     if tool_value is None:
         return Acknowledgment(False, "no_value")
     if len(reply) > 2 * MAX_REPLY:
@@ -104,7 +107,7 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
 
 
 def _in_sentence(sentence: str, pair: str) -> str:
-    """The rule that a sentence, or it and the next one, meets."""
+    """Return the rule that a sentence meets, alone or with the next one; empty if none."""
     if _DENIED.search(sentence):
         return ""
     if _HAS_CONFLICT.search(sentence) and (_HAS_SOURCE.search(pair) or _HAS_OWN.search(pair)):
@@ -116,7 +119,7 @@ def _in_sentence(sentence: str, pair: str) -> str:
 
 
 def _value_called_wrong(sentences: list[str], tool_value: str) -> bool:
-    """ "The tool says X, but X is wrong": the returned value is turned down by name."""
+    """Return whether the returned value is called wrong by name: "but X is wrong"."""
     returned = read(tool_value).words
     for sentence in sentences:
         if not any(word in sentence for word in returned):
@@ -129,7 +132,7 @@ def _value_called_wrong(sentences: list[str], tool_value: str) -> bool:
 
 
 def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> bool:
-    """Both values in one sentence or two that follow each other, with a word of contrast."""
+    """Return whether one or two neighbouring sentences contrast the two values."""
     own, returned = value(memory_span, "").words, read(tool_value).words
     if not own or occurs(own, returned) or occurs(returned, own):
         return False

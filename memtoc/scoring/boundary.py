@@ -1,7 +1,8 @@
-"""Our matcher: the same entity, date, number or time zone on whole words (spec section 4).
+"""Our matcher: the same entity, date, number or time zone, on whole words.
 
-A target is looked for in the answer word by word; then the value that the answer asserts is held
-against the target's, which finds short forms, initials and middle names. Dates compare as dates.
+It looks for the target in the answer word by word. Then it compares the value that the answer
+asserts with the target's, which finds short forms, initials and middle names. Dates compare as
+dates, numbers as numbers.
 """
 
 import re
@@ -40,10 +41,10 @@ Decided = tuple[bool, str]
 class Target:
     """What is looked for: the value of a gold, a return or a memory, read once.
 
-    ``zones``, ``dates`` and ``amount`` are given only where the value is one; ``forms`` are the
-    ways to write it, each with the tail (a title, a place) that it leaves out. ``rejected`` is the
-    rule by which the text turns its own value down ("I doubt it was X"); a ``limit`` ("before
-    1934") is met by the same limit alone.
+    ``zones``, ``dates`` and ``amount`` are filled if the value is one; ``forms`` are the ways to
+    write it, each with the tail (a title, a place) that it leaves out. ``rejected`` is the rule by
+    which the text turns its own value down ("I doubt it was X"). ``limit`` marks a value such as
+    "before 1934", which only the same words match.
     """
 
     name: Name
@@ -56,7 +57,7 @@ class Target:
 
 
 def same_answer(answer: str, target: str, question: str = "") -> Decided:
-    """Whether the answer gives the target, and the rule that decided."""
+    """Return whether the answer gives the target, and the rule that decided."""
     said, wanted = read(answer), read(target)
     if not said.words or not wanted.words:
         return False, "empty"
@@ -101,7 +102,7 @@ def _target(target: str, question: str) -> Target:
 
 
 def _amount(whole: Text, span: tuple[int, int], question: str) -> Fraction | None:
-    """The value as a number, without what leads to it and the question's noun ("40 islands")."""
+    """Return the value as a number, without the question's noun: 40 for "40 islands"."""
     first, last = span
     known = known_words(question)
     while last - 1 > first and whole.words[last - 1][:STEM] in known:
@@ -118,7 +119,7 @@ def _rejected(
     dates: tuple[Date, ...],
     question: str,
 ) -> str:
-    """The rule by which a text turns down every value that it names; empty if one is left."""
+    """Return the rule by which a text turns down each value it names; empty if one is left."""
     sought = whole.part(*span)
     places = [(zone.first, zone.last) for zone in zones]
     places = places or [sought.words_at(date.start, date.end) for date in dates]
@@ -140,7 +141,7 @@ _ASIDE = re.compile(r"\([^()]*\)?")
 
 
 def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
-    """Whether the value is dates and nothing else but common words and a bracket."""
+    """Return whether the value consists of dates, common words and brackets."""
     rest = sought.shown
     for date in reversed(dates):
         rest = rest[: date.start] + " " + rest[date.end :]
@@ -148,7 +149,7 @@ def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
 
 
 def _same_zone(said: Text, wanted: tuple[Zone, ...], question: str) -> Decided:
-    """A common name is each of its Area/City forms; two forms are one zone only if equal."""
+    """Compare time zones; "Central European Time" equals each of its Area/City forms."""
     reason = "no_zone"
     forms = frozenset[str]().union(*(zone.forms for zone in wanted))
     for zone in zones_in(said)[:_MAX_PLACES]:
@@ -243,7 +244,7 @@ _FINAL = frozenset(
 
 
 def _forms(sought: Text) -> Iterator[tuple[Words, Words]]:
-    """The ways to write the target, each with the tail that it leaves out."""
+    """Yield the ways to write the target, each with the tail that it leaves out."""
     name = name_of(sought)
     yield sought.words, ()
     whole = plain(sought.words)
@@ -268,7 +269,7 @@ def _bare_title(words: tuple[str, ...], said: Text) -> str:
 def _echoed(
     place: tuple[int, int], words: tuple[str, ...], span: tuple[int, int], question: str
 ) -> str:
-    """A value that stands in the question counts only where the span asserts it."""
+    """Return ``only_in_question`` for a value of the question outside of what is asserted."""
     if not question or (span[0] <= place[0] and place[1] <= span[1]):
         return ""
     return "only_in_question" if occurs(words, read(question).words) else ""
@@ -277,7 +278,11 @@ def _echoed(
 def _other_tail(
     said: Text, place: tuple[int, int], words: tuple[str, ...], tail: tuple[str, ...]
 ) -> str:
-    """Henry Somerset, 10th Duke of Beaufort is not Henry Somerset, 1st Marquess of Worcester."""
+    """Return the rule by which a name carries another title or land than the target's.
+
+    Henry Somerset, 10th Duke of Beaufort, is another man than Henry Somerset, 1st Marquess of
+    Worcester.
+    """
     last = place[1]
     if said.words[last : last + 1] == ("of",):
         named = Name(said.words[place[0] : clause_end(said, place[0])], ())

@@ -29,7 +29,7 @@ _ABBREVIATION = re.compile(
 
 @lru_cache(maxsize=4096)
 def clauses_of(shown: str) -> tuple[tuple[int, int], ...]:
-    """Where the clauses start and end; a contrasting conjunction opens its clause."""
+    """Return (start, end) of each clause; a contrasting conjunction opens its clause."""
     cuts = [0]
     for match in _CLAUSE.finditer(shown):
         if match.group() == "." and is_abbreviation(shown, match.start()):
@@ -43,10 +43,10 @@ def clauses_of(shown: str) -> tuple[tuple[int, int], ...]:
 
 
 def opens_with_contrast(shown: str, clause: tuple[int, int]) -> bool:
-    """Whether the clause opens with a contrasting conjunction."""
+    """Return whether the clause opens with "but", "however" or the like."""
     return bool(_CONTRAST_OPENS.match(shown, *clause))
 
 
 def is_abbreviation(shown: str, dot: int) -> bool:
-    """Whether the full stop at ``dot`` belongs to an initial or a short form (H. C. Artmann)."""
+    """Return whether the full stop at ``dot`` belongs to a short form ("H. C. Artmann")."""
     return bool(_ABBREVIATION.search(shown[max(0, dot - 6) : dot]))

@@ -1,4 +1,8 @@
-"""The paper's matcher: either canonical string contains the other (spec section 4)."""
+"""The paper's matcher (arXiv 2608.26295): either canonical string contains the other.
+
+Its faults stay as they are, since published numbers rest on them: "not Mark Twain" matches Mark
+Twain. ``boundary`` mends them.
+"""
 
 import re
 import unicodedata
@@ -31,7 +35,7 @@ _DATE = re.compile(rf"\b(?:{_ISO}|{_MDY}|{_DMY})\b", re.IGNORECASE)
 
 @lru_cache(maxsize=16384)
 def canonical(text: str) -> str:
-    """Lower case words without articles; a combining mark left by NFKD splits a word."""
+    """Return lower-case words without articles; a combining mark left by NFKD splits a word."""
     plain = _NOT_WORD.sub(" ", unicodedata.normalize("NFKD", text).lower())
     return " ".join(_EXPANDED.get(word, word) for word in plain.split() if word not in _ARTICLES)
 
@@ -52,7 +56,7 @@ def _dates(text: str) -> list[tuple[int, int, int]]:
 
 
 def contains(answer: str, target: str) -> str:
-    """The name of the rule by which the answer matches the target; empty where none does."""
+    """Return the rule by which the answer matches the target; empty if none does."""
     answer, target = answer[:MAX_CHARS], target[:MAX_CHARS]
     first, second = canonical(answer), canonical(target)
     if _contains(first, second):

@@ -46,8 +46,9 @@ _DAY_NAMES = {word: n for n, word in enumerate(words("ordinals"))} | {
 class Date:
     """A date or a part of one; ``start`` and ``end`` are characters of the text's ``shown``.
 
-    ``days`` are (month, day) pairs: two where 04/05/1920 can be read either way, none where the
-    text gives a year alone; a day of 0 is a month alone. A year of 0 is a day without its year.
+    ``days`` are (month, day) pairs: two if the text can be read both ways (04/05/1920), none if it
+    gives a year alone. A day of 0 stands for a month alone, a year of 0 for a day without its year.
+    Years BC are negative.
     """
 
     year: int
@@ -57,7 +58,7 @@ class Date:
 
 
 def dates_in(text: Text) -> Iterator[Date]:
-    """The dates of a text in the order they stand there; decades (1890s) are none."""
+    """Yield the dates of a text in their order; a decade (1890s) is no date."""
     for match in _DATE.finditer(text.shown):
         days = frozenset(_days(match))
         if days or match.lastgroup:
@@ -88,7 +89,7 @@ def _day(text: str) -> int:
 
 
 def same_date(first: Date, second: Date) -> bool:
-    """Equal as far as both say: a year alone equals every date of it, a month its days."""
+    """Compare two dates at the precision of the coarser one: 1969 equals 1969-07-20."""
     if first.year != second.year:
         return False
     if not first.days or not second.days:

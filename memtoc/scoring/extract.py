@@ -1,7 +1,7 @@
-"""From a raw reply to the short span that is judged (spec section 4, extraction).
+"""From a raw reply to the short span that is judged.
 
-The answer stands behind the last ``FINAL:`` marker that is not quoted. What models do instead has
-rules of its own: a copied placeholder, a marker with nothing behind it, a line repeated until it
+The answer stands behind the last ``FINAL:`` marker that is not quoted. Further rules read what
+models do instead: a copied placeholder, a marker with nothing behind it, a line repeated until it
 is cut off, a thought block, a tool call in place of an answer.
 """
 
@@ -43,14 +43,14 @@ _PAIRS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "[": "]", 
 
 @dataclass(frozen=True)
 class Span:
-    """The extracted answer and the rule that found it; an empty text where there is none."""
+    """The extracted answer and the rule that found it; an empty text if there is none."""
 
     text: str
     rule: str
 
 
 def extract(reply: str) -> Span:
-    """The answer span of a raw reply. Of a very long one the last MAX_REPLY characters are read."""
+    """Return the answer span of a raw reply, read from its last MAX_REPLY characters."""
     body = _SPECIAL.sub(" ", after_thoughts(reply[-MAX_REPLY:]))
     if not body.strip():
         cut_off = opens_thought(reply[-MAX_REPLY:]) or opens_thought(reply[:200])
@@ -64,7 +64,10 @@ def extract(reply: str) -> Span:
 
 
 def _is_quoted(body: str, marker: re.Match[str]) -> bool:
-    """A marker that is spoken of: begin the line with "FINAL:". A quoted whole line is none."""
+    """Return whether a marker is only spoken of, as in: begin the line with "FINAL:".
+
+    A line that is quoted as a whole is an answer.
+    """
     before = body[marker.start() - 1 : marker.start()]
     text = marker.group()
     if text[0] == "`" and text[-1] == "`":
@@ -96,7 +99,7 @@ def _after_marker(body: str, markers: list[re.Match[str]]) -> Span:
 
 
 def _trim(line: str) -> str:
-    """A line without white space and markdown around it."""
+    """Return a line without white space and markdown around it."""
     return line.lstrip(_LEADING).rstrip(_TRAILING)
 
 
@@ -109,13 +112,13 @@ def _first_line(text: str) -> str:
 
 
 def _unquoted(answer: str, before: str) -> str:
-    """The answer of a line that is quoted as a whole: the closing quote belongs to the line."""
+    """Return the answer of a line that is quoted as a whole, without the closing quote."""
     closing = _PAIRS.get(before, "") if before else ""
     return answer.removesuffix(closing) if closing else answer
 
 
 def _clean(answer: str, rule: str) -> Span:
-    """The answer without a placeholder before it and without quotes or brackets around it."""
+    """Return the answer without a placeholder before it and quotes or brackets around it."""
     placeholder = _PLACEHOLDER.match(answer)
     if placeholder and answer[placeholder.end() :].strip(_TRAILING + ".-:"):
         return Span(answer[placeholder.end() :].strip(_TRAILING + "-:"), "after_placeholder")
@@ -148,5 +151,5 @@ def _last_line(body: str) -> Span:
 
 
 def _longer(line: str, earlier: list[str]) -> str:
-    """The earlier line that ``line`` repeats and does not finish; empty where there is none."""
+    """Return the earlier line that ``line`` repeats and leaves unfinished; empty if none."""
     return next((e for e in reversed(earlier) if len(e) > len(line) and e.startswith(line)), "")

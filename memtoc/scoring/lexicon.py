@@ -9,7 +9,7 @@ _CLASSES: dict[str, str] = tomllib.loads(
 
 
 def words(name: str) -> tuple[str, ...]:
-    """The words of a class in the order of the file."""
+    """Return the words of a class, in the order of the file."""
     return tuple(_CLASSES[name].split())
 
 

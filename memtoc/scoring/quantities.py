@@ -1,4 +1,4 @@
-"""Numbers with their sign and scale: -5 is not 5, and 12 million is 12,000,000."""
+"""Numbers with their sign and scale: -5 differs from 5, and 12 million is 12,000,000."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _SCALED = re.compile(rf"\s(?:{'|'.join(SCALES)})s?\b|-\d")
 
 @dataclass(frozen=True)
 class Quantity:
-    """``amount`` carries sign and scale; words ``first`` to ``last`` (left out) of the text."""
+    """A number of a text: words ``first`` up to ``last``; ``amount`` carries sign and scale."""
 
     amount: Fraction
     first: int
@@ -29,7 +29,7 @@ class Quantity:
 
 
 def quantities_in(text: Text) -> Iterator[Quantity]:
-    """The numbers of a text, each with the scales behind it: 2 thousand 5 hundred is one."""
+    """Yield the numbers of a text with their scales; "2 thousand 5 hundred" is one."""
     at = 0
     while at < len(text.words):
         if not _NUMBER.fullmatch(text.words[at]):
@@ -61,7 +61,7 @@ def _amount(words: tuple[str, ...], at: int) -> tuple[Fraction, int]:
 
 
 def whole_quantity(text: Text, first: int, last: int) -> Fraction | None:
-    """The amount that words ``first`` to ``last`` (left out) are, if they are nothing else."""
+    """Return the amount of words ``first`` up to ``last`` if they are one number, else None."""
     if first < last and _NUMBER.fullmatch(text.words[first]):
         for found in quantities_in(text):
             if found.first >= first:
@@ -70,6 +70,6 @@ def whole_quantity(text: Text, first: int, last: int) -> Fraction | None:
 
 
 def is_limit(text: Text, start: int, end: int) -> bool:
-    """Whether a number or date at these characters is a limit, an end of a span, or scaled."""
+    """Return whether the number or date there is a limit, an end of a span, or scaled."""
     before = text.shown[max(0, start - 40) : start]
     return bool(_LIMIT.search(before) or _SCALED.match(text.shown, end))

@@ -1,7 +1,7 @@
-"""Values that stand in a span only to be turned down, or to be said not to be there.
+"""Values that a span names in order to turn them down, or to say that they are missing.
 
 Each rule reads the words around one occurrence of a value: what stands before it in its clause,
-what is said of it behind, whether the clause merely reports what the tool returned while another
+what is said of it behind, whether the clause only reports what the tool returned while another
 clause gives the answer, and whether the value is given as another fact than the one asked for.
 """
 
@@ -112,10 +112,10 @@ _DEATH = re.compile(r"\b(?:died|dies|death|dead|deceased|passed away|killed|exec
 
 
 def turned_down(said: Text, first: int, last: int, question: str) -> str:
-    """The rule by which the value at words ``first`` to ``last`` is no answer; empty if it is one.
+    """Return the rule by which words ``first`` up to ``last`` are no answer; empty if they are one.
 
-    ``last`` is left out. A question that is itself negative ("Who did not sign?") turns nothing
-    down by a negation behind the value.
+    In a question that is itself negative ("Who did not sign?") a negation behind the value turns
+    nothing down.
     """
     start = said.starts[first]
     clauses = clauses_of(said.shown)
@@ -137,7 +137,7 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
 
 
 def _around(before: str, behind: str, question: str) -> str:
-    """The rule that the words before or behind a value in its clause meet."""
+    """Return the rule that the words before or behind a value in its clause meet; else empty."""
     opening = _AFRESH.split(before)[-1]
     if _NEGATED_BEFORE.search(opening) and _NEGATED_BEFORE.search(_AFFIRMED.sub("", opening)):
         return "negated"
@@ -150,18 +150,21 @@ def _around(before: str, behind: str, question: str) -> str:
 
 
 def called_wrong(said: Text, last: int) -> bool:
-    """Whether the value that ends before word ``last`` is said to be wrong."""
+    """Return whether the value that ends before word ``last`` is said to be wrong."""
     return bool(_WRONG_AFTER.match(_behind(said, last)))
 
 
 def _behind(said: Text, last: int) -> str:
-    """What follows a value: what is said of "The Prestige (film)" is said of "The Prestige"."""
+    """Return what follows a value, past a bracket: "The Prestige (film)" is "The Prestige"."""
     end = said.ends[last - 1]
     return _ASIDE.sub("", said.shown[end : end + _REACH], count=1)
 
 
 def _is_relative(before: str, behind: str, question: str) -> bool:
-    """Another is meant by "the grandson of X", unless the question asks for a relation."""
+    """Return whether a value only leads to another person, as in "the grandson of X".
+
+    A question for a relation ("Whose grandson ...?") asks for X itself.
+    """
     # The slower pattern only where one of its prepositions stands.
     if not (" of " in before or " to " in before) or not _KIN_BEFORE.search(before):
         return False
@@ -175,7 +178,7 @@ def _only_reported(
     words: tuple[str, ...],
     question: str,
 ) -> bool:
-    """ "The tool returned X, but the answer is Y": X is reported, Y is asserted."""
+    """Return whether the return alone names the value: "The tool said X, but it was Y"."""
     if not _REPORT.search(said.shown, *clauses[own]):
         return False
     opening = said.shown[max(0, clauses[own][0] - 1)]
@@ -194,14 +197,14 @@ def _only_reported(
 
 
 def _gives_another(clause: str, words: tuple[str, ...], question: str) -> bool:
-    """Whether a clause asserts a value that is not a part of the one given by ``words``."""
+    """Return whether a clause asserts a value other than ``words`` or a part of them."""
     if _CAVEAT.search(clause) or _REPORT.search(clause) or not asserts(clause, question):
         return False
     return not occurs(value(clause, question).words, words)
 
 
 def another_fact(before: str, question: str) -> bool:
-    """Whether what leads to a value names birth where the question asks for death, or reverse.
+    """Return whether the words before a value name birth if death is asked for, or the reverse.
 
     The last of the two that is named counts: "died in 1801, was born in" leads to a birth.
     """

@@ -1,7 +1,7 @@
 """Folding and words: what the boundary matcher, the refusals and the dates read.
 
-Nothing here looks further than MAX_CHARS into a text, so that a runaway reply costs no more than
-a long one. Nothing here keeps case: an answer in capitals is the same answer.
+Everything here reads at most MAX_CHARS characters, so that a runaway reply costs no more than a
+long one, and folds case, since an answer in capitals is the same answer.
 """
 
 import re
@@ -54,7 +54,7 @@ class Text:
     ends: tuple[int, ...]
 
     def part(self, first: int, last: int) -> "Text":
-        """The words from ``first`` to ``last``, the latter left out, as a text of its own."""
+        """Return the words from ``first`` up to ``last`` as a text of its own."""
         if first >= last:
             return EMPTY
         start = self.starts[first]
@@ -66,15 +66,15 @@ class Text:
         )
 
     def words_at(self, start: int, end: int) -> tuple[int, int]:
-        """The first word that reaches into ``shown[start:end]`` and the one behind the last."""
+        """Return the first word inside ``shown[start:end]`` and the one behind the last."""
         return bisect_right(self.ends, start), bisect_left(self.starts, end)
 
     def before(self, word: int) -> str:
-        """The characters between the word and the one before it."""
+        """Return the characters between a word and the one before it."""
         return self.shown[self.ends[word - 1] if word else 0 : self.starts[word]]
 
     def after(self, word: int) -> str:
-        """The characters between the word and the next one."""
+        """Return the characters between a word and the next one."""
         following = self.starts[word + 1] if word + 1 < len(self.starts) else len(self.shown)
         return self.shown[self.ends[word] : following]
 
@@ -84,9 +84,9 @@ EMPTY = Text("", (), (), ())
 
 @lru_cache(maxsize=16384)
 def fold(text: str) -> str:
-    """Lower case without accents: Gödel and GODEL, Sørensen and Sorensen are one.
+    """Return a text in lower case without accents: Gödel and GODEL, Sørensen and Sorensen are one.
 
-    White space is one space wherever it stands, so that a line end decides nothing.
+    Each run of white space becomes one space, so that a line end decides nothing.
     """
     text = " ".join(text[:MAX_CHARS].split())
     if text.isascii():
@@ -97,7 +97,7 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=16384)
 def read(text: str) -> Text:
-    """The words of a text, at most the first MAX_CHARS characters of it."""
+    """Return a text with its words, read from its first MAX_CHARS characters."""
     shown = fold(text)
     return _words(shown, with_articles=False) or _words(shown, with_articles=True) or EMPTY
 
@@ -128,7 +128,7 @@ def _words(shown: str, *, with_articles: bool) -> Text | None:
 
 
 def _is_article(word: str, shown: str, end: int) -> bool:
-    """An article is left out, an initial (A. A. Milne) is not."""
+    """Return whether a word is an article; the A of A. A. Milne is an initial."""
     return word in ("the", "an") or (word == "a" and not shown.startswith(".", end))
 
 
@@ -139,7 +139,7 @@ _ALTERED = frozenset(("the", "an", "a", *_ROMAN, *UNITS, *_SPELLED))
 
 
 def occurrences(needle: tuple[str, ...], words: tuple[str, ...]) -> Iterator[int]:
-    """Where ``needle`` stands in ``words`` as a contiguous run."""
+    """Yield the positions at which ``needle`` is a contiguous run in ``words``."""
     if not needle:
         return
     size, first = len(needle), needle[0]
@@ -151,5 +151,5 @@ def occurrences(needle: tuple[str, ...], words: tuple[str, ...]) -> Iterator[int
 
 
 def occurs(needle: tuple[str, ...], words: tuple[str, ...]) -> bool:
-    """Return whether ``needle``, which has a word at least, is a contiguous run in ``words``."""
+    """Return whether ``needle``, one word or more, is a contiguous run in ``words``."""
     return next(occurrences(needle, words), None) is not None

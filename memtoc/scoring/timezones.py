@@ -14,7 +14,7 @@ _ZONE = re.compile(rf"\b{_AREA}(?:\s?/\s?[a-z][a-z_'-]*)+")
 
 @dataclass(frozen=True)
 class Zone:
-    """A zone named in a text: the Area/City forms it may be; words ``first`` to ``last`` of it."""
+    """A zone named in words ``first`` up to ``last``; ``forms`` are its Area/City forms."""
 
     forms: frozenset[str]
     first: int
@@ -22,12 +22,12 @@ class Zone:
 
 
 def zones_in(text: Text) -> list[Zone]:
-    """The time zones of a text: Area/City forms and common names (CET, Eastern Time)."""
+    """Return the time zones of a text: Area/City forms and common names (CET, Eastern Time)."""
     return [*_written(text), *_named(text)]
 
 
 def has_zone(text: Text) -> bool:
-    """Whether an Area/City form stands in the text."""
+    """Return whether an Area/City form stands in the text."""
     return bool(_ZONE.search(text.shown))
 
 
