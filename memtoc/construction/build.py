@@ -1,4 +1,4 @@
-"""A build from end to end: its stages in order, and what each says to the person who builds."""
+"""A build from end to end: its stages in order, and what each reports in the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,28 +42,28 @@ NEEDS = {
 
 @dataclass(frozen=True)
 class Build:
-    """A build under way; ``work`` holds the files between the stages."""
+    """A build under way, with its settings and the console that it writes to."""
 
     settings: BuildSettings
     console: Console
 
     @property
     def out(self) -> Path:
-        """The benchmark's folder."""
+        """Return the benchmark's folder."""
         return Path(self.settings.out)
 
     @property
     def work(self) -> Path:
-        """The stages' folder, inside the benchmark's."""
+        """Return the folder of the files between the stages, inside the benchmark's."""
         return self.out / "work"
 
     def say(self, stage: str, text: str) -> None:
-        """A line of a stage."""
+        """Print a line under a stage's name."""
         say(self.console, f"{stage:<9} {text}")
 
 
 def build(settings: BuildSettings, console: Console) -> Outcome:
-    """Runs the chosen stages in their order; stops early where people owe values.
+    """Run the chosen stages in their order, and stop early where people owe values.
 
     Raises UserError for anything a user can mend.
     """
@@ -108,7 +108,7 @@ def _distract(job: Build) -> str:
 
 @contextmanager
 def _wikidata(job: Build) -> Iterator[Wikidata | None]:
-    """A client where one is wanted and any question needs it."""
+    """Open a client if one is wanted and any question needs it."""
     chosen = job.settings.distractors
     if not isinstance(chosen, FromWikidata) or not stages.needs_wikidata(job.work):
         yield None
@@ -214,7 +214,7 @@ RUN: Mapping[str, Callable[[Build], str]] = {
 
 
 def plan_build(config: dict[str, Any]) -> Plan[BuildSettings]:
-    """Return the plan of a build; nothing stays in memory between two builds."""
+    """Return the plan of a build; two builds in one process share nothing."""
     return Plan(config, build_settings(config))
 
 

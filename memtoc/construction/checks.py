@@ -1,7 +1,7 @@
 """What must hold for every wrong value before a benchmark is worth running.
 
-A violation names the question, the value and the rule; the report goes out as markdown for people
-and as JSON for programs. Nothing here changes a value.
+A violation names the question, the value and the rule. The report goes out as markdown for people
+and as JSON for programs; every value stays as it is.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Report:
-    """All violations of a benchmark, and how many questions were looked at."""
+    """All violations of a benchmark, and the number of questions checked."""
 
     checked: int
     violations: tuple[Violation, ...]
@@ -54,7 +54,7 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Violations by rule, in the order of RULES; rules that held are left out."""
+        """Return the broken rules in the order of RULES, each with its number of violations."""
         found = Counter(violation.rule for violation in self.violations)
         return {rule: found[rule] for rule in RULES if found[rule]}
 
@@ -62,9 +62,9 @@ class Report:
 def check(
     questions: Iterable[Question], wrong: Mapping[str, WrongValues], last_year: int | None
 ) -> Report:
-    """Checks near and far of all questions; ``wrong`` adds aliases and provenance by id.
+    """Check near and far of all questions; ``wrong`` adds aliases and provenance by id.
 
-    ``last_year`` is the last year that is not the future; None leaves that rule out.
+    ``last_year`` is the last year before the future; None leaves that rule out.
     """
     questions = list(questions)
     none = WrongValues("", None, None, "")
@@ -124,7 +124,7 @@ def _broken(
 
 
 def _written(value: str, kind: str) -> str:
-    """Kind by the text alone; where a number is asked for, one of four digits is no year."""
+    """Return the kind by the text alone; for a number, "1889" is a number and no year."""
     written = kind_of(value)
     return "number" if kind == "number" and written == "year" else written
 
@@ -159,7 +159,7 @@ def _names(
 
 
 def _sexes(wrong: WrongValues, field: str) -> tuple[str | None, str | None]:
-    """Sex of the gold and of a value, each None where the provenance does not tell."""
+    """Return the sex of the gold and of a value, each None if the provenance lacks it."""
     known = [wrong.provenance.get(name) for name in ("gold", field)]
     gold, value = (k.get("sex") if isinstance(k, Mapping) else None for k in known)
     return gold, value
@@ -202,7 +202,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """The report as a JSON object: checked, counts by rule, violations, and what a rule means."""
+    """Return the report as a JSON object: checked, counts by rule, violations, rules in words."""
     return {
         "checked": report.checked,
         "sex_known": report.sex_known,
@@ -213,7 +213,7 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def as_markdown(report: Report) -> str:
-    """The report as a page: a table of rules and a table that names each violation."""
+    """Return the report as a page: a table of rules and a table of violations."""
     lines = [
         "# Checks",
         "",

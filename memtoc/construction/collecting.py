@@ -1,4 +1,4 @@
-"""Packets that go out to two people, come back, are merged, and adjudicated where they differ."""
+"""Send packets to two people, read them back, merge them, and adjudicate differences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PACKETS, RETURNED = "packets", "returned"
 
 @dataclass(frozen=True)
 class Collected:
-    """Where a pair of packets stands; ``waiting`` says for what, and is empty once all is done."""
+    """The state of a pair of packets; ``waiting`` names what is owed, empty once all is done."""
 
     sent: int
     waiting: str
@@ -34,14 +34,15 @@ class Collected:
 
     @property
     def decided(self) -> dict[str, Row]:
-        """All decisions, by id."""
+        """Return all decisions, by id."""
         return {**self.agreed, **self.adjudicated}
 
 
 def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collected:
-    """Sends packets to folder/packets and reads what came back under the same names in returned/.
+    """Write packets to folder/packets and read what came back under their names in returned/.
 
-    Disagreements go out as an adjudication sheet and come back the same way.
+    Rows on which two people differ go out as an adjudication sheet and come back the same way.
+    Raises UserError for a packet that cannot be taken, see ``read_packet``.
     """
     if not rows:
         return Collected(0, "", {}, {}, {}, {})

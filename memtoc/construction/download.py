@@ -1,4 +1,4 @@
-"""A source file from its publisher: resumed where it broke off, its digest checked."""
+"""Fetch a source file from its publisher, resumed where it broke off, its digest checked."""
 
 import time
 from collections.abc import Callable
@@ -23,11 +23,12 @@ def fetch(
     most_bytes: int = 2**30,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Path:
-    """Leaves the file at ``target`` and gives its path; a file that is there already is kept.
+    """Leave the file at ``target`` and return its path; a file that is already there is kept.
 
-    What has arrived stays in ``target.part`` and is gone on with, in this run or the next.
-    ``progress`` gets (bytes so far, bytes in all or None). Raises UserError for a digest other
-    than ``sha256``, a refusal, a file over ``most_bytes``, and after ``attempts`` broken tries.
+    What has arrived stays in ``target.part``, and this run or the next continues from it.
+    ``progress`` gets (bytes so far, bytes in all or None); ``timeout`` is in seconds. Raises
+    UserError for a digest other than ``sha256``, a refusal, a file over ``most_bytes``, and after
+    ``attempts`` broken tries.
     """
     if target.is_file():
         _check_digest(target, sha256, url)

@@ -1,9 +1,9 @@
 """Wrong persons, places and organizations of the gold's own sort, from Wikidata.
 
-A near person shares occupation (P106), sex (P21), citizenship (P27) and a birth within 45 years
-(P569); the search widens step by step. A far person shares occupation and sex and was born 150 to
-600 years earlier. A near place or organization shares its class (P31) and country (P17), a far one
-the class alone.
+The distances are the paper's (arXiv 2608.26295). A near person shares occupation (P106), sex (P21),
+citizenship (P27) and a birth within 45 years (P569); the search widens step by step. A far person
+shares occupation and sex and was born 150 to 600 years earlier. A near place or organization shares
+its class (P31) and country (P17), a far one the class alone.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a distractor must share with the gold; None or empty where the item does not tell."""
+    """What a distractor must share with the gold; None or empty if the item lacks it."""
 
     id: str
     label: str | None
@@ -68,9 +68,10 @@ class Step:
 
 
 def resolve(source: Wikidata, question: str, gold: str) -> Resolution:
-    """The gold's item: by the subject's property where the question names one, else by search.
+    """Return the gold's item, found by the subject's property if the question names one.
 
-    Refused, with a reason: a name that nothing or more than one item bears.
+    Else, and if that finds nothing, a search by name finds it. The result holds a reason in place
+    of an item if the name has no bearer or several.
     """
     asked = asked_by(question)
     name = PROPERTIES.get(asked.role or "")
@@ -99,7 +100,7 @@ def _by_property(source: Wikidata, subject: str, name: str, gold: str) -> Resolu
 
 
 def _bearers(source: Wikidata, name: str) -> tuple[Entity, ...]:
-    """The distinct items that bear a name as label or alias."""
+    """Return the distinct items that bear a name as label or alias."""
     found = source.entities(source.search(name)).values()
     return _in_order(entity for entity in found if _bears(entity, name))
 
@@ -114,7 +115,7 @@ def _bears(entity: Entity, name: str) -> bool:
 
 
 def facts_of(entity: Entity) -> Facts:
-    """The properties of an item that its distractors must share."""
+    """Return the properties of an item that its distractors must share."""
     country = entity.items("P27") or entity.items("P17")
     return Facts(
         id=entity.id,
@@ -128,7 +129,7 @@ def facts_of(entity: Entity) -> Facts:
 
 
 def kind_on_wikidata(source: Wikidata, entity: Entity, gold: str) -> str:
-    """The gold's kind by the classes that its item is, directly or through subclasses."""
+    """Return the gold's kind by its item's classes, direct or through subclasses."""
     roots = " ".join(f"wd:{root}" for root, _ in ROOT_KINDS)
     rows, _ = source.query(
         f"SELECT DISTINCT ?root WHERE {{ VALUES ?root {{ {roots} }}"
@@ -138,9 +139,9 @@ def kind_on_wikidata(source: Wikidata, entity: Entity, gold: str) -> str:
 
 
 def entity_distractors(source: Wikidata, draft: Draft, seed: int) -> tuple[WrongValues, str]:
-    """Wrong values for a draft whose gold is an entity, and the gold's kind as Wikidata sees it.
+    """Return wrong values for a draft whose gold is an entity, and the gold's kind on Wikidata.
 
-    Without a near value ``unresolved`` says why, and the question is authored by people. A draft
+    Without a near value ``unresolved`` holds the reason, and people author the question. A draft
     that has a kind already keeps it.
     """
     resolution = resolve(source, draft.text, draft.gold)
@@ -182,7 +183,7 @@ def _wrong_values(source: Wikidata, draft: Draft, resolution: Resolution, seed: 
 
 
 def near_steps(facts: Facts, kind: str) -> tuple[Step, ...]:
-    """Queries for near values, narrowest first."""
+    """Return the queries for near values, narrowest first; none if the item lacks a fact."""
     if kind != "person":
         same = _class_of(facts)
         if not same or facts.country is None:
@@ -210,7 +211,7 @@ def near_steps(facts: Facts, kind: str) -> tuple[Step, ...]:
 
 
 def far_steps(facts: Facts, kind: str) -> tuple[Step, ...]:
-    """Queries for far values; none where the gold's item does not tell what to share."""
+    """Return the queries for far values; none if the gold's item lacks a shared fact."""
     if kind != "person":
         same = _class_of(facts)
         if not same or facts.country is None:
@@ -250,7 +251,7 @@ def _country(country: str, name: str) -> str:
 
 
 def _born(birth: int | None, least: int, most: int) -> list[str]:
-    """A birth between two shifts of the gold's, in years; no bound where that is unknown."""
+    """Return patterns for a birth from ``least`` to ``most`` years after the gold's."""
     if birth is None:
         return []
     bounds = f"YEAR(?birth) >= {birth + least} && YEAR(?birth) <= {birth + most}"
@@ -271,7 +272,7 @@ def _first_hit(
     seed: int,
     near: Entity | None = None,
 ) -> tuple[Entity | None, dict[str, Any]]:
-    """The first fitting item of the first step that has one, and how it was found."""
+    """Return the first fitting item of the first step that has one, and how it was found."""
     for step in steps:
         rows, retrieved = source.query(step.sparql)
         tried = _shuffled(rows, seed, f"entity {step.name}", draft.id)
@@ -284,7 +285,7 @@ def _first_hit(
 
 
 def _shuffled(rows: Sequence[dict[str, str]], seed: int, purpose: str, key: str) -> list[str]:
-    """At most MOST_TRIED items in seeded order, modest ones before globally famous ones."""
+    """Return at most MOST_TRIED items in seeded order, globally famous ones last."""
     links = {
         row["item"]: int(row.get("sitelinks", "0"))
         for row in rows
@@ -296,7 +297,7 @@ def _shuffled(rows: Sequence[dict[str, str]], seed: int, purpose: str, key: str)
 
 
 def _fits(entity: Entity, draft: Draft, resolution: Resolution, near: Entity | None) -> bool:
-    """Never the gold, another valid value, the near value, or a name that counts as one of them."""
+    """Return whether an item is none of the valid values and its names count as none of them."""
     assert resolution.gold is not None
     taken = (resolution.gold, *resolution.others, *((near,) if near else ()))
     if entity.label is None or entity.id in {other.id for other in taken}:

@@ -1,4 +1,4 @@
-"""A source's questions, whatever its shape, as the first stage takes them."""
+"""Read a source's questions, whatever its shape, for the first stage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +23,9 @@ from memtoc.sources import (
 
 @dataclass(frozen=True)
 class Source:
-    """Questions, what was counted while reading them, verdicts that they bring (None: none).
+    """Questions, counts made while reading, and the verdicts that the source brings, if any.
 
-    ``remarks`` are for the person who builds.
+    ``remarks`` are lines for the person who builds.
     """
 
     questions: Sequence[SourceQuestion]
@@ -35,7 +35,7 @@ class Source:
 
 
 def read_source(spec: BenchmarkSpec, downloads: Path) -> Source:
-    """Reads all rows, excluded ones too; fetches a published file that no path is given for.
+    """Read all rows, excluded ones too; fetch a published file that no path is given for.
 
     Raises UserError naming file, row and field of the first wrong row.
     """
@@ -81,7 +81,7 @@ def _fetched(name: str, publisher: Publisher, downloads: Path) -> Path:
 
 
 def _remarks(path: Path, publisher: Publisher) -> tuple[str, ...]:
-    """The readers of the file say what is wrong with one that cannot be read."""
+    """Return a remark for a file that differs from the published one."""
     if not path.is_file() or digest_of_file(path) == publisher.sha256:
         return ()
     return (f"{path} is not the published file (sha256 {publisher.sha256[:12]}...)",)

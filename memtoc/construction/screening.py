@@ -1,7 +1,7 @@
 """Which sub-questions recall a fact, and what a reviewer should look at in those that do.
 
-A sub-question is dropped, with one named reason, where it computes rather than recalls; the
-patterns of each reason are in reasons.json, tried in its order. All else is a mark, never a drop.
+A sub-question that computes is dropped, with one named reason; reasons.json holds the patterns of
+each reason, tried in its order. Everything else is a mark and drops nothing.
 """
 
 import json
@@ -60,16 +60,16 @@ def _reasons() -> dict[str, re.Pattern[str]]:
 
 
 def reasons() -> tuple[str, ...]:
-    """Names of all reasons for which a sub-question can be dropped."""
+    """Return the names of all reasons for which a sub-question can be dropped."""
     return ("no_gold", *_reasons(), "duplicate")
 
 
 def computes(question: str) -> str:
-    """The reason why a question computes rather than recalls; empty where it recalls.
+    """Return the reason why a question computes; empty if it recalls.
 
-    What stands in quotes or brackets is a title, and so is the subject of a template: ``Who is
-    the director of The Sum of All Fears?`` recalls. A placeholder is one wherever it stands.
-    Only the first MOST_SIGNS characters are looked at.
+    What stands in quotes or brackets is a title, and so is the subject of a template: ``Who is the
+    director of The Sum of All Fears?`` recalls. A placeholder counts wherever it stands. Reads the
+    first MOST_SIGNS characters.
     """
     text = " ".join(question[:MOST_SIGNS].lower().split())
     patterns = _reasons()
@@ -82,9 +82,9 @@ def computes(question: str) -> str:
 
 
 def screen(questions: Iterable[SourceQuestion]) -> list[Draft]:
-    """All questions in natural order of their ids, kept or dropped with a reason.
+    """Return all questions in natural order of their ids, kept or dropped with a reason.
 
-    Of questions alike after normalising, the lowest (chain, hop) that has a gold stands for all;
+    Among questions alike after normalising, the lowest (chain, hop) that has a gold stands for all:
     it keeps the ids of all occurrences and the golds that differ from its own.
     """
     ordered = sorted(questions, key=lambda question: natural_key(question.id))
@@ -136,14 +136,14 @@ def _other_golds(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> t
 
 
 def echo(question: str, gold: str) -> float:
-    """Share (0 to 1) of the gold's content words that the question repeats."""
+    """Return the share (0 to 1) of the gold's content words that the question repeats."""
     content = [word for word in words_of(gold) if word not in _STOP_WORDS]
     asked = set(words_of(question))
     return round(sum(word in asked for word in content) / len(content), 3) if content else 0.0
 
 
 def ordinals(text: str) -> set[str]:
-    """Ordinals and Roman numerals of a text, in lower case; I, V, X, VI, XI as capitals only."""
+    """Return a text's ordinals and Roman numerals in lower case; I, V, X, VI, XI if capitals."""
     return {token.lower() for token in _TOKEN.findall(text) if _is_ordinal(token)}
 
 
@@ -154,7 +154,10 @@ def _is_ordinal(token: str) -> bool:
 
 
 def near_duplicates(drafts: Iterable[Draft]) -> Iterator[tuple[str, str]]:
-    """Pairs of ids, as many as connect each group, of the same gold and a similarity of 0.90."""
+    """Yield pairs of ids that connect each group of near-duplicates.
+
+    Near-duplicates have the same gold, and texts of a similarity of at least 0.90.
+    """
     by_gold: dict[tuple[str, ...], list[Draft]] = defaultdict(list)
     for draft in drafts:
         by_gold[words_of(draft.gold)].append(draft)
@@ -168,7 +171,7 @@ def near_duplicates(drafts: Iterable[Draft]) -> Iterator[tuple[str, str]]:
 
 
 def _similar(texts: Sequence[str]) -> list[int]:
-    """The number of the connected group of each text."""
+    """Return the number of the connected group of each text."""
     plain = [normalised(text) for text in texts]
     # In strips, so that thousands of questions with one gold need no square of memory at once.
     strips = [
@@ -188,10 +191,10 @@ def _similar(texts: Sequence[str]) -> list[int]:
 
 
 def links(drafts: Sequence[Draft]) -> Iterator[tuple[str, str]]:
-    """Pairs of ids where the gold of the first is what the second asks about.
+    """Yield pairs of ids where the gold of the first is what the second asks about.
 
-    The subject of a template must be the gold; in a free question a gold of two words or more
-    must stand as such. Dates, years, numbers and time zones are nobody's subject.
+    The subject of a template must equal the gold; in a free question a gold of two words or more
+    must stand as such. Golds that are dates, years, numbers or time zones link to nothing.
     """
     by_gold: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for draft in drafts:

@@ -18,28 +18,28 @@ STAGES = ("screen", "distract", "author", "check", "review", "fold", "write")
 
 @dataclass(frozen=True, kw_only=True)
 class FromWikidata(WikidataSettings):
-    """Entities come from Wikidata."""
+    """Take wrong entities from Wikidata."""
 
     name: Literal["wikidata"]
 
 
 @dataclass(frozen=True)
 class FromPeople:
-    """Entities are left to people."""
+    """Leave wrong entities to people."""
 
     name: Literal["authored"]
 
 
 @dataclass(frozen=True)
 class NamedFolds:
-    """``seeded``: drawn and made even; ``published``: those of the source."""
+    """Draw even folds (``seeded``), or take those of the source (``published``)."""
 
     name: Literal["seeded", "published"]
 
 
 @dataclass(frozen=True)
 class FileFolds:
-    """Those of a csv of id and fold."""
+    """Take the folds of a csv of id and fold."""
 
     name: Literal["file"]
     path: str
@@ -47,7 +47,7 @@ class FileFolds:
 
 @dataclass(frozen=True)
 class BuildPaths:
-    """Folders of the benchmarks and of what was fetched."""
+    """Folders of the benchmarks and of fetched files."""
 
     benchmarks: str
     cache: str
@@ -55,7 +55,7 @@ class BuildPaths:
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """One build; conf/build.yaml says what each setting does."""
+    """One build; conf/build.yaml explains each setting."""
 
     task: Literal["build"]
     benchmark: BenchmarkSpec
@@ -72,7 +72,7 @@ class BuildSettings:
 
 
 def build_settings(config: Mapping[str, Any]) -> BuildSettings:
-    """Validates a resolved config; every UserError names the key and a value that would do."""
+    """Validate a resolved config; each UserError names the key and a value that would do."""
     settings = parse(BuildSettings, config)
     for name in settings.stages:
         if name not in STAGES:

@@ -1,7 +1,8 @@
-"""The stages of a build. Each reads the file of the one before, and leaves its own in one folder.
+"""The stages of a build: each reads the file of the one before and leaves its own in one folder.
 
-read -> screen -> distract -> author -> check -> review -> fold -> write: one can stop after any of
-them, edit its file by hand, and go on. Every stage gives the counts that a person wants to see.
+read -> screen -> distract -> author -> check -> review -> fold -> write. A person can stop after
+any of them, edit its file by hand, and continue. Every stage returns the counts that build.py
+prints.
 """
 
 from collections import Counter
@@ -43,7 +44,7 @@ _READ = (tables.SOURCE, tables.SCREENED, tables.DISTRACTORS, tables.AUTHORED)
 
 
 def source_questions(benchmark: Benchmark) -> list[SourceQuestion]:
-    """A benchmark's questions as a source, with their values, folds and tools."""
+    """Return a benchmark's questions as a source, with their values, folds and tools."""
     return [
         SourceQuestion(
             chain=question.chain,
@@ -65,7 +66,7 @@ def source_questions(benchmark: Benchmark) -> list[SourceQuestion]:
 
 
 def _ranked(questions: Iterable[Question]) -> Iterable[tuple[int, Question]]:
-    """Each question with its place in its chain, whatever the order in which they come."""
+    """Yield each question with its place in its chain, independent of the order of the rows."""
     seen: Counter[str] = Counter()
     for question in sorted(questions, key=lambda question: natural_key(question.id)):
         yield seen[question.chain], question
@@ -73,7 +74,7 @@ def _ranked(questions: Iterable[Question]) -> Iterable[tuple[int, Question]]:
 
 
 def source_verdicts(benchmark: Benchmark) -> dict[str, Verdict]:
-    """The reviews that a benchmark's questions bear; what was repaired there stays so."""
+    """Return the reviews of a benchmark's questions; a repaired near value stays so."""
     return {
         question.id: Verdict(
             question.review,
@@ -91,7 +92,7 @@ def read_stage(
     notes: Mapping[str, Any],
     review: Mapping[str, Verdict] | None = None,
 ) -> dict[str, Any]:
-    """Leaves source.jsonl, and review.csv where the source brings verdicts of its own."""
+    """Write source.jsonl, and review.csv if the source brings verdicts of its own."""
     questions = list(questions)
     tables.keep_edits(folder, tables.SOURCE)
     wrote = [tables.SOURCE]
@@ -106,7 +107,7 @@ def read_stage(
 
 
 def screen_stage(folder: Path) -> dict[str, int]:
-    """Leaves screened.csv; gives how many questions were kept, and dropped for which reason."""
+    """Write screened.csv; returns how many questions were kept, and dropped for which reason."""
     tables.keep_edits(folder, tables.SCREENED)
     drafts = screen(tables.read_source(folder))
     tables.write_screened(folder, drafts)
@@ -120,8 +121,8 @@ def screen_stage(folder: Path) -> dict[str, int]:
 class DistractSettings:
     """How wrong values are drawn.
 
-    ``last_year`` is the last that is not the future. ``redraw_temporal`` draws dates, years and
-    time zones from the seed even where the source brings wrong values of its own.
+    ``last_year`` is the last year before the future. ``redraw_temporal`` draws dates, years and
+    time zones from the seed even if the source brings wrong values of its own.
     """
 
     seed: int
@@ -135,9 +136,9 @@ def distract_stage(
     wikidata: Wikidata | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, int]:
-    """Leaves distractors.jsonl; gives counts by branch, and by reason where near is still open.
+    """Write distractors.jsonl; returns counts by branch, and by reason where near is open.
 
-    Without a Wikidata client entities that the source brings no value for go to people.
+    Without a Wikidata client, entities that the source brings no value for go to people.
     """
     tables.keep_edits(folder, tables.DISTRACTORS)
     sources = {question.id: question for question in tables.read_source(folder)}
@@ -157,7 +158,7 @@ def distract_stage(
 
 
 def needs_wikidata(folder: Path) -> int:
-    """How many kept questions of a kind that Wikidata knows bring no near value of their own."""
+    """Return how many kept questions without a near value Wikidata could give one for."""
     given = {question.id for question in tables.read_source(folder) if question.near is not None}
     return sum(
         not draft.dropped and draft.kind not in _NO_ENTITIES and draft.id not in given
@@ -190,7 +191,7 @@ def _wrong_values(
 
 
 def author_stage(folder: Path, seed: int) -> Collected:
-    """Packets for what no generator found; leaves authored.csv with what is decided so far."""
+    """Send packets for what no generator found; write authored.csv with what is decided."""
     rows = authoring_rows(tables.read_screened(folder), tables.read_distractors(folder))
     collected = collect(folder, AUTHORING, rows, seed)
     wrote = [tables.AUTHORED] if collected.decided else []
@@ -203,9 +204,9 @@ def author_stage(folder: Path, seed: int) -> Collected:
 
 
 def questions_so_far(folder: Path, apply_repairs: bool = True) -> list[Question]:
-    """The kept questions with all that is decided by now; near is empty where none is.
+    """Return the kept questions with all that is decided by now; near is empty if it is open.
 
-    A verdict on a question that was dropped since has nothing to be about, and is passed over.
+    A verdict on a question that was dropped since is passed over.
     """
     drafts = tables.read_screened(folder)
     questions = assemble(
@@ -222,7 +223,7 @@ def questions_so_far(folder: Path, apply_repairs: bool = True) -> list[Question]
 
 
 def check_stage(folder: Path, last_year: int | None, strict: bool = True) -> Report:
-    """Leaves checks.md and checks.json; raises UserError on a violation where ``strict``."""
+    """Write checks.md and checks.json; raises UserError on a violation if ``strict``."""
     report = check(questions_so_far(folder), tables.read_distractors(folder), last_year)
     write_atomic(folder / "checks.md", as_markdown(report))
     write_json(folder / "checks.json", as_json(report))
@@ -234,9 +235,9 @@ def check_stage(folder: Path, last_year: int | None, strict: bool = True) -> Rep
 
 
 def review_stage(folder: Path, seed: int) -> Collected:
-    """Packets for two reviewers; leaves review.csv once both have come back and are adjudicated.
+    """Send packets to two reviewers; write review.csv once both are back and adjudicated.
 
-    A review.csv that the source brought, or that was written by hand, is kept until then.
+    Until then a review.csv that the source brought, or that was written by hand, is kept.
     """
     drafts, wrong = tables.read_screened(folder), tables.read_distractors(folder)
     near = {question.id: question.near for question in questions_so_far(folder, False)}
@@ -257,10 +258,11 @@ def review_stage(folder: Path, seed: int) -> Collected:
 def fold_stage(
     folder: Path, seed: int, assignment: Literal["seeded", "published"] | Path = "seeded"
 ) -> dict[str, Any]:
-    """Leaves folds.csv; gives the sizes, the imbalance and how many groups cross.
+    """Write folds.csv; returns the sizes, the imbalance and how many groups cross.
 
-    ``published`` takes the source's own folds, a path a csv of id and fold. A chain that crosses
-    is an error, always; a group that crosses is one in seeded folds, and counted in given ones.
+    ``published`` takes the source's own folds, a path a csv of id and fold. Raises UserError for a
+    chain in both folds, and for a group in both if the folds are seeded; in given folds such groups
+    are counted.
     """
     tables.keep_edits(folder, tables.FOLDS_FILE)
     drafts = [draft for draft in tables.read_screened(folder) if not draft.dropped]
@@ -307,10 +309,10 @@ def write_stage(
     strict: bool = True,
     apply_repairs: bool = True,
 ) -> Benchmark:
-    """Leaves the benchmark folder: questions.jsonl and manifest.json, the same bytes every time.
+    """Write questions.jsonl and manifest.json to ``out``, the same bytes every time.
 
     Checks once more what will be scored, repaired values among it, and raises UserError on a
-    violation where ``strict``. A question without a near value is left out and counted as open.
+    violation if ``strict``. A question without a near value is left out and counted as open.
     """
     questions = questions_so_far(folder, apply_repairs)
     with_near = [question.id for question in questions if question.near.strip()]
@@ -342,7 +344,7 @@ def write_stage(
 
 
 def _labelled(drafts: Iterable[Draft], label: Callable[[Draft], str]) -> dict[str, list[str]]:
-    """Label -> ids of the questions that bear it; questions without one are left out."""
+    """Return label -> ids of the questions that bear it."""
     found: dict[str, list[str]] = {}
     for draft in drafts:
         if label(draft):

@@ -1,8 +1,8 @@
-"""The files between the stages: what a person may open, edit by hand and hand on.
+"""The files between the stages, which a person may open, edit by hand and pass on.
 
-``source.jsonl`` what was read, ``screened.csv`` what was kept and dropped, ``distractors.jsonl``
-the wrong values, ``authored.csv`` those that people gave, ``review.csv`` their verdicts,
-``folds.csv`` the folds, ``stages.json`` with what settings each stage ran.
+``source.jsonl`` holds what was read, ``screened.csv`` what was kept and dropped,
+``distractors.jsonl`` the wrong values, ``authored.csv`` those that people gave, ``review.csv``
+their verdicts, ``folds.csv`` the folds, ``stages.json`` the settings that each stage ran with.
 """
 
 import json
@@ -42,13 +42,13 @@ Named = TypeVar("Named", SourceQuestion, Draft, WrongValues)
 
 
 def write_source(folder: Path, questions: Iterable[SourceQuestion]) -> None:
-    """source.jsonl, in natural order of the ids."""
+    """Write source.jsonl, in natural order of the ids."""
     ordered = sorted(questions, key=lambda question: natural_key(question.id))
     write_jsonl(folder / SOURCE, ({"id": q.id} | asdict(q) for q in ordered))
 
 
 def read_source(folder: Path) -> list[SourceQuestion]:
-    """source.jsonl; raises UserError, naming file and row, for another shape or an id twice."""
+    """Read source.jsonl; raises UserError, naming file and row, for a row that does not fit."""
     path = folder / SOURCE
     # The id is written for the reader of the file; it is made of the other fields.
     names = {field.name for field in fields(SourceQuestion)}
@@ -87,7 +87,7 @@ def _by_id(path: Path, rows: Iterable[tuple[int, Named]]) -> dict[str, Named]:
 
 
 def write_screened(folder: Path, drafts: Iterable[Draft]) -> None:
-    """screened.csv: kept and dropped questions with reasons and marks."""
+    """Write screened.csv: kept and dropped questions with reasons and marks."""
     write_csv(folder / SCREENED, _DRAFT_COLUMNS, (_draft_row(draft) for draft in drafts))
 
 
@@ -104,7 +104,11 @@ def _cell(value: Any) -> str:
 
 
 def read_screened(folder: Path) -> list[Draft]:
-    """screened.csv, as it is now, in natural order of the ids; a person may have edited it."""
+    """Read screened.csv in natural order of the ids.
+
+    A person may have edited it: raises UserError, naming file and row, for a cell that does not
+    fit.
+    """
     path = folder / SCREENED
     rows = read_csv(path, _DRAFT_COLUMNS)
     found = _by_id(path, ((number, _draft(row, f"{path} row {number}")) for number, row in rows))
@@ -147,26 +151,26 @@ def _several(cell: str) -> tuple[str, ...]:
 
 
 def write_distractors(folder: Path, wrong: Iterable[WrongValues]) -> None:
-    """distractors.jsonl, in natural order of the ids."""
+    """Write distractors.jsonl, in natural order of the ids."""
     ordered = sorted(wrong, key=lambda values: natural_key(values.id))
     write_jsonl(folder / DISTRACTORS, (asdict(values) for values in ordered))
 
 
 def read_distractors(folder: Path) -> dict[str, WrongValues]:
-    """distractors.jsonl by id; raises UserError, naming file and row, for another shape."""
+    """Read distractors.jsonl by id; raises UserError, naming file and row, if one misfits."""
     path = folder / DISTRACTORS
     rows = read_jsonl(path)
     return _by_id(path, ((n, _fitted(WrongValues, row, f"{path} row {n}")) for n, row in rows))
 
 
 def write_authored(folder: Path, rows: Mapping[str, Row]) -> None:
-    """authored.csv: id, near, far."""
+    """Write authored.csv: id, near, far."""
     ordered = sorted(rows, key=natural_key)
     write_csv(folder / AUTHORED, ("id", "near", "far"), ({"id": i, **rows[i]} for i in ordered))
 
 
 def read_authored(folder: Path) -> dict[str, tuple[str, str | None]]:
-    """Id -> (near, far) of authored.csv; empty where there is no such file."""
+    """Return id -> (near, far) of authored.csv; empty if there is no such file."""
     path = folder / AUTHORED
     if not path.is_file():
         return {}
@@ -185,13 +189,13 @@ def record(
     reads: Sequence[str] = (),
     wrote: Sequence[str] = (),
 ) -> None:
-    """Keeps what a stage was run with and counted, and the digests of what it read and wrote."""
+    """Keep a stage's settings and counts, and the digests of what it read and wrote."""
     kept = dict(facts) | {"read": digests(folder, reads), "wrote": digests(folder, wrote)}
     write_json(folder / STAGES, recorded(folder) | {stage: kept})
 
 
 def keep_edits(folder: Path, name: str) -> None:
-    """Raises UserError where a file that a stage is about to write was changed by hand."""
+    """Raise UserError if a file that a stage is about to write was changed by hand."""
     found = digests(folder, [name]).get(name)
     known = {facts.get("wrote", {}).get(name) for facts in recorded(folder).values()}
     if found is not None and found not in known:
@@ -202,12 +206,12 @@ def keep_edits(folder: Path, name: str) -> None:
 
 
 def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """sha256 of those of the files that exist."""
+    """Return the sha256 of each file that exists, by name."""
     return {name: digest_of_file(folder / name) for name in names if (folder / name).is_file()}
 
 
 def outdated(folder: Path) -> list[str]:
-    """The stages whose input was changed, by hand or by a stage, after they ran."""
+    """Return the stages whose input changed, by hand or by a stage, after they ran."""
     return [
         stage
         for stage, facts in recorded(folder).items()
@@ -216,7 +220,7 @@ def outdated(folder: Path) -> list[str]:
 
 
 def recorded(folder: Path) -> dict[str, Any]:
-    """Stage -> what ``record`` kept; empty before the first stage."""
+    """Return stage -> what ``record`` kept; empty before the first stage."""
     path = folder / STAGES
     if not path.exists():
         return {}
