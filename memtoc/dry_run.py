@@ -1,4 +1,4 @@
-"""What an arm would do, without loading weights: its prompts, its counts, its size in tokens."""
+"""What an arm would do, without loading weights: its prompts, counts and size in tokens."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ CHARACTERS_A_TOKEN = 4  # of English text, where no tokenizer is at hand
 
 
 def dry_run(arm: Arm, console: Console) -> None:
-    """Prints the first prompt of each condition as the model reads it, and the counts."""
+    """Print the first prompt of each condition as the model reads it, and the counts."""
     renderer = None
     if arm.checkpoint is not None:
         renderer = Renderer(arm.settings.model, arm.checkpoint.folder)

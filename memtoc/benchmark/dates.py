@@ -1,7 +1,7 @@
 """Dates, years and time zones as golds write them.
 
-The parser also decides whether a gold is a date at all, so that every gold of kind date can be
-shifted.
+The parser that shifts a gold also decides whether it is a date, so that every gold of kind date can
+be shifted.
 """
 
 import re
@@ -31,7 +31,7 @@ YEAR = re.compile(r"1\d{3}|20\d{2}")
 
 @dataclass(frozen=True)
 class WrittenDate:
-    """A date and how it is written; ``value`` is the 15th where only a month is written."""
+    """A date and how it is written; ``value`` is the 15th if only a month is written."""
 
     value: date
     form: str
@@ -64,7 +64,7 @@ class WrittenDate:
 
 
 def parse_date(text: str) -> WrittenDate | None:
-    """A whole text that is one real calendar date, or one month of a year; else None."""
+    """Return a text as one real calendar date or one month of a year; None if it is neither."""
     for form, parser in _PARSERS.items():
         if found := parser.fullmatch(text.strip()):
             return _written(form, found.groupdict())

@@ -47,19 +47,19 @@ LISTED_ROWS, LISTED_LETTERS = 8, 24
 
 
 def read(path: Path) -> list[SourceQuestion]:
-    """All rows, in the file's order, whether or not they have wrong values.
+    """Return all rows, in the file's order, with the wrong values that they have.
 
-    An id that is not given is made of the chain and a digest of question and answer, so that
-    neither the order of the rows nor a new one changes it. Raises UserError for the first row
-    that is wrong, with the numbers of the others.
+    A row without an id gets one made of its chain and a digest of question and answer, which
+    neither the order of the rows nor a new row changes. Raises UserError for the first wrong row,
+    with the numbers of the others.
     """
     return [question for _, question in _rows(path, REQUIRED)]
 
 
 def load(path: Path, name: str) -> Benchmark:
-    """The rows as they are, in the file's order; each needs a near value.
+    """Return the rows as a benchmark, in the file's order; each needs a near value.
 
-    Raises UserError as ``read`` does. Rows without a fold get one.
+    Rows without a fold get one. Raises UserError as ``read`` does.
     """
     rows = _rows(path, (*REQUIRED, "near"))
     wheres = [f"{path} row {number}" for number, _ in rows]
@@ -170,7 +170,7 @@ def _check_names(row: Mapping[str, str], where: str) -> None:
 
 
 def _ranked(rows: Sequence[tuple[int, SourceQuestion]]) -> list[tuple[int, SourceQuestion]]:
-    """Each question with its place in its chain, which the order of the rows does not change."""
+    """Return each question with its place in its chain, independent of the order of the rows."""
     seen: Counter[str] = Counter()
     hops: dict[str, int] = {}
     for name, chain in sorted((question.id, question.chain) for _, question in rows):
@@ -199,7 +199,7 @@ def _question(source: SourceQuestion) -> Question:
 
 
 def _folded(questions: Sequence[Question], wheres: Sequence[str]) -> tuple[Question, ...]:
-    """Rows without a fold get one, whole chains at a time and evenly; given ones are kept."""
+    """Give rows without a fold one, whole chains at a time and evenly; given folds are kept."""
     given: dict[str, str] = {}
     for question, where in zip(questions, wheres, strict=True):
         if question.fold and given.setdefault(question.chain, question.fold) != question.fold:

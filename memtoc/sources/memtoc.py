@@ -41,12 +41,12 @@ def load(
     drop_excluded: bool = True,
     toolhop: Path | None = None,
 ) -> Benchmark:
-    """Reads the mapping at ``path``; the questions come ordered by chain and hop.
+    """Load the mapping at ``path``; the questions come ordered by chain and hop.
 
-    ``apply_repairs`` puts near_repaired in the place of near, ``drop_excluded`` leaves out the
-    rows whose review says exclude; both are counted in the benchmark's notes. ``toolhop`` is the
-    file that the questions came from: its tools are joined by the question's text. Raises
-    UserError, naming file, row and field, for anything that is not of the mapping's shape.
+    ``apply_repairs`` puts near_repaired in the place of near, ``drop_excluded`` leaves out the rows
+    whose review says exclude; both are counted in the benchmark's notes. ``toolhop`` is the file
+    that the questions came from: its tools are joined by the question's text. Raises UserError,
+    naming file, row and field, for a row of another shape.
     """
     rows = [
         (f"{path} row {number}", row) for number, row in read_jsonl(path, "check benchmark.path")
@@ -68,7 +68,7 @@ def load(
 
 
 def verdicts(path: Path) -> dict[str, Verdict]:
-    """The published review of all rows, by question id: an overlay on the unrepaired values."""
+    """Return the published review by question id: an overlay on the unrepaired values."""
     found = {}
     for number, row in read_jsonl(path, "check benchmark.path"):
         where = f"{path} row {number}"
@@ -93,7 +93,7 @@ def _question(
 
 
 def _check_source_fields(row: Mapping[str, Any], where: str) -> None:
-    """The fields that the mapping has beside ours, and the names that a tool is chosen by."""
+    """Check the mapping's own fields, and the names that a tool is chosen by."""
     for name, wanted in (("chain", (int, str)), ("hop", (int,)), ("review", (str,))):
         value = row.get(name)
         if not isinstance(value, wanted) or isinstance(value, bool):
@@ -118,7 +118,7 @@ def _check_repair(row: Mapping[str, Any], where: str) -> None:
 
 
 def _id(row: Mapping[str, Any], where: str) -> str:
-    """``10.1`` becomes ``q10-1``: a dot would make it a float on the command line."""
+    """Return ``10.1`` as ``q10-1``: a dot would make it a float on the command line."""
     given = row.get("id")
     found = _CHAIN_AND_HOP.fullmatch(given) if isinstance(given, str) else None
     if found is None:
