@@ -34,7 +34,7 @@ class SourceQuestion:
 
     @property
     def id(self) -> str:
-        """Return its own name, else chain and hop as ``q10-1``: the command line reads it as text."""
+        """Return its own name, else ``q10-1``, chain and hop, which the command line keeps as text."""
         return self.name or f"q{self.chain}-{self.hop}"
 
 
