@@ -34,7 +34,7 @@ class SourceQuestion:
 
     @property
     def id(self) -> str:
-        """Return its own name, else ``q10-1``, chain and hop, which the command line keeps as text."""
+        """Return its own name, else chain and hop: the command line keeps ``q10-1`` as text."""
         return self.name or f"q{self.chain}-{self.hop}"
 
 
@@ -129,5 +129,7 @@ def groups_of(links: Iterable[tuple[str, str]]) -> dict[str, str]:
 
     for first, second in links:
         low, high = sorted((root(first), root(second)), key=natural_key)
+        # The least member stays the root, so that names of groups do not depend on the order of
+        # links.
         parent[high] = low
     return {member: root(member) for member in list(parent)}

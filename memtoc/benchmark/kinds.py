@@ -23,6 +23,7 @@ TEMPORAL = ("date", "year", "timezone")
 def kind_of(gold: str, roots: Collection[str] = ()) -> str:
     """Return one of memtoc.questions.KINDS; ``roots`` are the gold's Wikidata root classes."""
     text = gold.strip()
+    # Before number: four digits from 1000 to 2099 are a year.
     if YEAR.fullmatch(text):
         return "year"
     if parse_date(text):

@@ -18,8 +18,10 @@ from harness.files import write_atomic
 # taken off again on reading.
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
+# A returned workbook is outside data, and a zip file: bounded before and after it is opened.
 _MOST_BYTES = 64 * 2**20
 _MOST_ROWS, _MOST_COLUMNS = 100_000, 64
+# openpyxl writes the time of creation; a build's bytes must not depend on it.
 _EPOCH = datetime(2000, 1, 1)
 _STAMP = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 
@@ -158,6 +160,7 @@ def read_xlsx(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[st
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}: check the path") from error
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
+        # UserError is a ValueError: let our own messages through.
         if isinstance(error, UserError):
             raise
         raise UserError(f"{path} is not an xlsx workbook ({error}): save it as one") from error

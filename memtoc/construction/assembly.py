@@ -17,6 +17,7 @@ from memtoc.questions import FOLDS, Benchmark, Question, check_questions, to_row
 from memtoc.sources.schemas import call_for, check_call
 
 QUESTIONS, MANIFEST = "questions.jsonl", "manifest.json"
+# What the bytes of a build depend on: similarities, folds, schema checks and workbooks.
 _LIBRARIES = ("rapidfuzz", "numpy", "scipy", "jsonschema", "openpyxl")
 
 
@@ -53,8 +54,11 @@ def _question(
     near, far, branch = values.near, values.far, values.branch
     if authored is not None:
         near, far, branch = authored[0], authored[1] or far, "authored"
+    # A kept value keeps the source's own word for its origin (wikidata, human ...), since folds are
+    # balanced on who made the wrong value.
     if branch == "source" and source is not None:
         branch = source.source or branch
+    # By its text a person or a work is other_string; its item on Wikidata tells them apart.
     kind = values.kind or draft.kind
     aliases = (*(source.aliases if source else ()), *values.gold_aliases)
     tool = source.tool if source is not None else None
@@ -67,6 +71,7 @@ def _question(
         kind=kind,
         family=draft.family,
         chain=draft.chain,
+        # A question must have a fold to be valid; the fold stage draws the real one.
         fold=FOLDS[0],
         tool=tool or call_for(draft.text, draft.family, kind),
         source=branch,
@@ -97,6 +102,7 @@ def fold_members(drafts: Iterable[Draft], questions: Sequence[Question]) -> list
             ),
         )
         for draft in drafts
+        # A question that waits for people is in no benchmark yet, and in no fold.
         if draft.id in by_id and by_id[draft.id].near.strip()
     ]
 

@@ -28,6 +28,7 @@ from memtoc.construction.settings import (
 )
 from memtoc.construction.wikidata import Wikidata
 
+# In the terminal; checks.md names all.
 SHOWN_VIOLATIONS = 20
 # What a stage cannot start without, and the stage that leaves it.
 NEEDS = {
@@ -77,6 +78,7 @@ def build(settings: BuildSettings, console: Console) -> Outcome:
         if owed:
             job.say("", f"waiting for {owed} in {job.work}; then run the same command again")
             break
+    # A file edited by hand makes later stages stale; nothing reruns them unasked.
     for stage in tables.outdated(job.work):
         job.say("note", f"what {stage} read has changed since it ran: run it again")
     return Outcome("done", name=settings.benchmark.name, folder=settings.out)
@@ -87,6 +89,7 @@ def _screen(job: Build) -> str:
     source = read_source(spec, Path(job.settings.paths.cache) / "sources")
     for remark in source.remarks:
         job.say("note", remark)
+    # Reading is no stage of its own for the user: each screening starts from the source as it is.
     stages.read_stage(job.work, spec.name, source.questions, source.notes, source.review)
     counts = stages.screen_stage(job.work)
     kept = counts.pop("kept")
@@ -110,6 +113,7 @@ def _distract(job: Build) -> str:
 def _wikidata(job: Build) -> Iterator[Wikidata | None]:
     """Open a client if one is wanted and any question needs it."""
     chosen = job.settings.distractors
+    # A build of dates and time zones alone needs no network, and so no user agent.
     if not isinstance(chosen, FromWikidata) or not stages.needs_wikidata(job.work):
         yield None
         return
@@ -178,6 +182,7 @@ def _fold(job: Build) -> str:
 
 def _write(job: Build) -> str:
     wanted = job.settings
+    # Either may keep repairs off: the build's own setting, or that of a source that brings some.
     repairs = wanted.apply_repairs and getattr(wanted.benchmark, "apply_repairs", True)
     benchmark = stages.write_stage(job.work, job.out, wanted.last_year, wanted.strict, repairs)
     counts: Mapping[str, Any] = benchmark.notes["counts"]

@@ -67,12 +67,14 @@ def check(
     ``last_year`` is the last year before the future; None leaves that rule out.
     """
     questions = list(questions)
+    # Without provenance a value is held against the question alone.
     none = WrongValues("", None, None, "")
     violations = [
         violation
         for question in questions
         for violation in _violations(question, wrong.get(question.id, none), last_year)
     ]
+    # Said in the report, since the rule on sex holds only where both are known.
     known = sum(None not in _sexes(wrong.get(q.id, none), "near") for q in questions)
     return Report(len(questions), tuple(violations), known)
 
@@ -93,6 +95,7 @@ def _broken(
     question: Question, wrong: WrongValues, field: str, value: str, last_year: int | None
 ) -> Iterator[tuple[str, str]]:
     if same_value(value, question.gold):
+        # It would be scored as the gold as well: one violation is enough.
         yield "equals_gold", f"gold is '{question.gold}'"
         return
     if field == "far" and same_value(value, question.near):
@@ -101,6 +104,8 @@ def _broken(
         if same_value(value, other):
             yield "other_valid_value", f"'{other}' is valid too"
     yield from _names(question, wrong, field, value)
+    # The one violation of the released benchmark: for "Who is the father of Henry Ford Ii?" the
+    # repaired value is Henry Ford, which the question holds.
     if names(question.text, value):
         yield "in_question", "the question names it"
     written, right = _written(value, question.kind), _written(question.gold, question.kind)
@@ -110,6 +115,7 @@ def _broken(
         yield "kind", f"the gold '{question.gold}' does not read as a {question.kind}"
     elif question.kind in TEMPORAL:
         yield from _temporal(question, field, value, last_year)
+    # "1,000" differs from a gold "1000" by its form.
     elif right == "number" and _marks(value) != _marks(question.gold):
         yield "format", f"gold is '{question.gold}'"
     gold_sex, sex = _sexes(wrong, field)
@@ -142,6 +148,7 @@ def _names(
     question: Question, wrong: WrongValues, field: str, value: str
 ) -> Iterator[tuple[str, str]]:
     right = (question.gold, *question.aliases, *wrong.gold_aliases, *wrong.alternatives)
+    # Aliases were looked up for the generated value; one that people put in its place has none.
     known = field == "near" and value == wrong.near
     named = (value, *(wrong.near_aliases if known else ()))
     said = [
@@ -150,6 +157,7 @@ def _names(
         for other in dict.fromkeys(right)
         if scored_as_one(one, other)
     ]
+    # What the scorer takes for the gold would count as a right answer, so this rule comes first.
     if said:
         yield "says_gold", f"scored as one: {said[0]}"
     elif kind_of(question.gold) == "other_string" and (
@@ -181,6 +189,7 @@ def _temporal(
         gold_date, date = parse_date(question.gold), parse_date(value)
         if gold_date is None or date is None:
             return
+        # A wrong date must not differ from the gold by its form.
         if (gold_date.form, gold_date.short, gold_date.comma) != (
             date.form,
             date.short,
@@ -238,5 +247,6 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _line(cells: Sequence[str]) -> str:
+    # A bar or a tag in a question would break the table.
     shown = (" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
     return f"| {' | '.join(cell.replace('<', '&lt;') for cell in shown)} |"

@@ -47,6 +47,8 @@ def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collect
     if not rows:
         return Collected(0, "", {}, {}, {}, {})
     write_packets(folder / PACKETS, form, rows, seed)
+    # Sheets come back in a folder of their own, since those in packets/ are written anew on each
+    # run.
     paths = [_returned(folder, f"{form.name}_{who}") for who in ANNOTATORS]
     missing = [who for who, path in zip(ANNOTATORS, paths, strict=True) if path is None]
     if missing:
@@ -61,6 +63,7 @@ def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collect
 def _adjudicated(
     folder: Path, form: Form, rows: Sequence[Row], merged: Merge
 ) -> tuple[dict[str, Row], str]:
+    # Two people who agree throughout need no third.
     if not merged.disputed:
         return {}, ""
     write_adjudication(folder / PACKETS, form, rows, merged)
@@ -74,6 +77,7 @@ def _adjudicated(
 def _returned(folder: Path, name: str) -> Path | None:
     found = [folder / RETURNED / f"{name}{ending}" for ending in (".xlsx", ".csv")]
     there = [path for path in found if path.is_file()]
+    # Which of the two was edited last cannot be told.
     if len(there) > 1:
         raise UserError(f"{there[0]} came back twice, as xlsx and csv: keep one of them")
     return there[0] if there else None

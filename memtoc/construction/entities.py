@@ -31,8 +31,11 @@ PROPERTIES = {
     "doctoral advisor": "P184", "student": "P802",
     "administrative territorial entity": "P131",
 }  # fmt: skip
+# The paper's 45 and 150 to 600 years; 90 is our last widening before people are asked.
 NEAR_BIRTH, WIDE_BIRTH, FAR_BIRTH = 45, 90, (150, 600)
+# Items with more articles than this are globally famous: taken only if no modest one fits.
 FAMOUS_SITELINKS = 40
+# The service gives rows in an order of its own, other ones next year: the answers are kept.
 MOST_ROWS = 400
 MOST_TRIED = 25
 
@@ -80,6 +83,7 @@ def resolve(source: Wikidata, question: str, gold: str) -> Resolution:
         if found is not None:
             return found
     bearers = _bearers(source, gold)
+    # Two bearers of one name cannot be told apart by it: refused.
     if len(bearers) == 1:
         return Resolution(bearers[0])
     return Resolution(None, "ambiguous_name" if bearers else "not_found")
@@ -88,6 +92,7 @@ def resolve(source: Wikidata, question: str, gold: str) -> Resolution:
 def _by_property(source: Wikidata, subject: str, name: str, gold: str) -> Resolution | None:
     golds: dict[str, Entity] = {}
     others: dict[str, Entity] = {}
+    # Two films of one name are told apart by the gold: only one was directed by that person.
     for bearer in _bearers(source, subject):
         values = source.entities(bearer.items(name))
         right = {e.id: e for e in values.values() if _bears(e, gold)}
@@ -116,6 +121,7 @@ def _bears(entity: Entity, name: str) -> bool:
 
 def facts_of(entity: Entity) -> Facts:
     """Return the properties of an item that its distractors must share."""
+    # Persons have a citizenship (P27), places and organizations a country (P17).
     country = entity.items("P27") or entity.items("P17")
     return Facts(
         id=entity.id,
@@ -149,6 +155,7 @@ def entity_distractors(source: Wikidata, draft: Draft, seed: int) -> tuple[Wrong
         return WrongValues(draft.id, None, None, "authored", resolution.reason), draft.kind
     gold = resolution.gold
     kind = draft.kind
+    # A kind that the source gives stands; only the catch-all is looked up.
     if kind == "other_string":
         kind = kind_on_wikidata(source, gold, draft.gold)
     if kind not in ("person", "place", "organization"):
@@ -162,6 +169,7 @@ def _wrong_values(source: Wikidata, draft: Draft, resolution: Resolution, seed: 
     facts = facts_of(gold)
     near, near_log = _first_hit(source, draft, resolution, near_steps(facts, draft.kind), seed)
     far, far_log = _first_hit(source, draft, resolution, far_steps(facts, draft.kind), seed, near)
+    # What fits only in another country goes to people, as a suggestion.
     lost_country = near_log.get("step") == "without_country"
     provenance: dict[str, Any] = {"gold": asdict(facts), "near_search": near_log}
     if near is not None:
@@ -191,6 +199,7 @@ def near_steps(facts: Facts, kind: str) -> tuple[Step, ...]:
         return (Step("class_country", _select([*same, _country(facts.country, "P17")])),)
     if facts.sex is None:
         return ()
+    # The sex never widens, whatever else does.
     person, work = [*_PERSON, f"?item wdt:P21 wd:{facts.sex} ."], _occupation(facts)
     close, wide = (
         _born(facts.birth, -NEAR_BIRTH, NEAR_BIRTH),
@@ -259,6 +268,7 @@ def _born(birth: int | None, least: int, most: int) -> list[str]:
 
 
 def _select(patterns: Sequence[str]) -> str:
+    # An item without an English label has no name to offer as an answer.
     named = '?item wikibase:sitelinks ?sitelinks ; rdfs:label ?label . FILTER(LANG(?label) = "en")'
     body = "\n  ".join([*patterns, named])
     return f"SELECT DISTINCT ?item ?label ?sitelinks WHERE {{\n  {body}\n}} LIMIT {MOST_ROWS}"
@@ -291,6 +301,7 @@ def _shuffled(rows: Sequence[dict[str, str]], seed: int, purpose: str, key: str)
         for row in rows
         if ITEM.fullmatch(row["item"]) and row.get("label", row["item"]) != row["item"]
     }
+    # Sorted first, so that the draw does not depend on the service's order.
     items = sorted(links, key=natural_key)
     generator(seed, purpose, key).shuffle(items)
     return sorted(items, key=lambda item: links[item] > FAMOUS_SITELINKS)[:MOST_TRIED]
@@ -302,6 +313,7 @@ def _fits(entity: Entity, draft: Draft, resolution: Resolution, near: Entity | N
     taken = (resolution.gold, *resolution.others, *((near,) if near else ()))
     if entity.label is None or entity.id in {other.id for other in taken}:
         return False
+    # The check stage would refuse it (in_question): look for another one now.
     if names(draft.text, entity.label):
         return False
     right = {draft.gold, *draft.other_golds, *(name for other in taken for name in other.names)}

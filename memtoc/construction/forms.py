@@ -34,6 +34,7 @@ def _authoring_problem(row: Row) -> str:
     return ""
 
 
+# Blind: neither source nor branch, chain or fold is shown, and the order is each reviewer's own.
 REVIEW = Form(
     "review",
     ("id", "question", "gold", "near"),
@@ -46,6 +47,7 @@ REVIEW = Form(
     compared=("verdict", "new_value"),
     problem=_review_problem,
 )
+# The kind tells the author what sort of value fits; a suggestion is a find from another country.
 AUTHORING = Form(
     "authoring",
     ("id", "question", "gold", "kind", "suggestion"),

@@ -15,7 +15,9 @@ from memtoc.benchmark.drafts import natural_key
 from memtoc.benchmark.sheets import Row, read_sheet, write_csv, write_xlsx
 from memtoc.questions import same_value
 
+# Two, so that agreement can be measured; a third sees only what they differ on.
 ANNOTATORS = ("1", "2")
+# A returned packet is outside text, so its cells are bounded.
 MOST_SIGNS = 2_000
 
 
@@ -77,6 +79,7 @@ def write_packets(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> l
     """
     paths = []
     for annotator in ANNOTATORS:
+        # Sorted before the draw: the bytes depend on the seed, not on the order of the rows.
         shuffled = sorted(rows, key=lambda row: natural_key(row["id"]))
         generator(seed, f"packet {form.name}", annotator).shuffle(shuffled)
         shown = [{name: row.get(name, "") for name in form.shown} for row in shuffled]
@@ -125,6 +128,7 @@ def read_packet(path: Path, form: Form, rows: Sequence[Row]) -> dict[str, Row]:
 
 def _check_unchanged(row: Row, sent: Row, form: Form, where: str) -> None:
     for name in form.shown[1:]:
+        # White space may change on the way through a spreadsheet; words may not.
         if row[name].split() != sent.get(name, "").split():
             raise UserError(
                 f"{where}: '{name}' was edited ('{row[name][:60]}'): restore"
@@ -137,6 +141,7 @@ def _filled(row: Row, form: Form, where: str) -> dict[str, str]:
     for field in form.fields:
         value = filled[field.name]
         if field.choices and value:
+            # "Not self contained", typed by hand, is the choice not_self_contained.
             filled[field.name] = value = value.lower().replace(" ", "_")
             if value not in field.choices:
                 raise UserError(
@@ -155,6 +160,7 @@ def merge(form: Form, first: Filled, second: Filled) -> Merge:
     """Lay two packets side by side; both must hold the same ids, as ``read_packet`` ensures."""
     assert set(first) == set(second)
     ids = sorted(first, key=natural_key)
+    # Remarks may differ; only the compared fields decide.
     same = {name for name in ids if _agree(form, first[name], second[name])}
     chosen = {
         field.name: [(first[i][field.name], second[i][field.name]) for i in ids]
@@ -175,6 +181,7 @@ def merge(form: Form, first: Filled, second: Filled) -> Merge:
 def _agree(form: Form, one: Row, other: Row) -> bool:
     return all(
         one[name] == other[name]
+        # A capital or an accent is no disagreement about a value.
         or (bool(one[name] and other[name]) and same_value(one[name], other[name]))
         for name in form.compared
     )
@@ -208,6 +215,7 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 def adjudication_form(form: Form) -> Form:
     """Return the form for disputed rows: it shows what each annotator filled in."""
     seen = tuple(f"{field.name}_{who}" for who in ANNOTATORS for field in form.fields)
+    # The same fields and rules as in the packet, so that a decision is checked like a filling.
     return Form(f"{form.name}_adjudication", (*form.shown, *seen), form.fields, form.compared,
                 form.problem)  # fmt: skip
 

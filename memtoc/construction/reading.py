@@ -48,6 +48,7 @@ def read_source(spec: BenchmarkSpec, downloads: Path) -> Source:
     if isinstance(spec, ReleasedSpec):
         benchmark = spec.load()
         return Source(source_questions(benchmark), benchmark.notes)
+    # A build marks excluded questions; it does not lose them.
     whole = replace(spec, drop_excluded=False) if spec.source == "folder" else spec
     benchmark = whole.load()
     return Source(source_questions(benchmark), benchmark.notes, source_verdicts(benchmark))
@@ -62,6 +63,7 @@ def _published(spec: MemtocSpec | ToolhopSpec, downloads: Path) -> Source:
         chains = toolhop.read(path)
         return Source(chains.questions, chains.notes, remarks=remarks)
     tools = Path(spec.toolhop) if spec.toolhop else None
+    # Unrepaired: the published repairs are verdicts, an overlay that can be turned off.
     benchmark = memtoc.load(path, apply_repairs=False, drop_excluded=False, toolhop=tools)
     if not spec.drop_excluded:
         remarks += ("drop_excluded changes nothing here: a folder keeps excluded rows, marked",)
@@ -75,6 +77,7 @@ def _fetched(name: str, publisher: Publisher, downloads: Path) -> Path:
             f"benchmark.path has no value and benchmark={name} no known address: set"
             " benchmark.path=FILE or benchmark.publisher.url=ADDRESS"
         )
+    # The digest in the name keeps two releases of one source apart.
     target = downloads / f"{name}-{publisher.sha256[:12]}"
     with bar(f"fetching {name}", of_bytes=True) as progress:
         return fetch(publisher.url, publisher.sha256, target, progress)

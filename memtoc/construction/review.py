@@ -44,6 +44,7 @@ def read_overlay(path: Path) -> dict[str, Verdict]:
         where, verdict = f"{path} row {number}", row["verdict"]
         if verdict not in REVIEWS:
             raise UserError(f"{where}: unknown verdict '{verdict}': use {', '.join(REVIEWS)}")
+        # A repair without a value and a value without a repair are both slips of the hand.
         if (verdict == "repair") != bool(row["near_repaired"].strip()):
             raise UserError(f"{where}: give 'near_repaired' exactly where verdict is repair")
         # Two annotators may have excluded for a reason each.
@@ -66,6 +67,7 @@ def reviewed(
     that does not exist.
     """
     questions = list(questions)
+    # A typo in an id would otherwise leave its question unreviewed without a word.
     unknown = set(overlay) - {question.id for question in questions}
     if unknown:
         raise UserError(

@@ -30,7 +30,9 @@ from memtoc.benchmark.drafts import (
 from memtoc.benchmark.families import asked_by
 from memtoc.benchmark.kinds import kind_of
 
+# The paper's 0.90, in the unit of rapidfuzz.
 NEAR_DUPLICATE = 90.0
+# In words: bounds the search for golds in a question of any length.
 LONGEST_NAME = 12
 MOST_SIGNS = 1_000
 _STRIP = 256
@@ -73,6 +75,7 @@ def computes(question: str) -> str:
     """
     text = " ".join(question[:MOST_SIGNS].lower().split())
     patterns = _reasons()
+    # Before the templates: "Who is the father of #1?" asks for nothing, whatever its form.
     if patterns["placeholder"].search(text):
         return "placeholder"
     if asked_by(question).role is not None:
@@ -87,6 +90,8 @@ def screen(questions: Iterable[SourceQuestion]) -> list[Draft]:
     Among questions alike after normalising, the lowest (chain, hop) that has a gold stands for all:
     it keeps the ids of all occurrences and the golds that differ from its own.
     """
+    # ToolHop has 3,912 sub-questions, 1,948 of them different; the paper keeps 605 and, after
+    # review, 575.
     ordered = sorted(questions, key=lambda question: natural_key(question.id))
     alike: dict[str, list[SourceQuestion]] = defaultdict(list)
     for question in ordered:
@@ -105,6 +110,7 @@ def screen(questions: Iterable[SourceQuestion]) -> list[Draft]:
 
 
 def _draft(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> Draft:
+    # An occurrence without a gold cannot stand for one that has it.
     first = next((other for other in alike if normalised(other.gold)), alike[0])
     dropped = computes(question.text)
     if not normalised(question.gold):
@@ -131,6 +137,7 @@ def _draft(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> Draft:
 
 def _other_golds(question: SourceQuestion, alike: Sequence[SourceQuestion]) -> tuple[str, ...]:
     own = words_of(question.gold)
+    # Reversed, so that of two spellings of a gold the first occurrence's is kept.
     others = {words_of(other.gold): other.gold for other in reversed(alike)}
     return tuple(sorted(gold for words, gold in others.items() if words not in (own, ())))
 
@@ -164,6 +171,8 @@ def near_duplicates(drafts: Iterable[Draft]) -> Iterator[tuple[str, str]]:
     for same in by_gold.values():
         if len(same) > 1:
             first: dict[int, str] = {}
+            # Each member is tied to the first of its group: enough to connect it, without all
+            # pairs.
             for draft, group in zip(same, _similar([d.text for d in same]), strict=True):
                 if group in first:
                     yield first[group], draft.id

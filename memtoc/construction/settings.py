@@ -79,6 +79,7 @@ def build_settings(config: Mapping[str, Any]) -> BuildSettings:
             raise UserError(f"stages: unknown stage '{name}': {one_of(STAGES, name)}")
     if not settings.stages:
         raise UserError(f"stages is empty: name some of {', '.join(STAGES)}")
+    # last_year is a setting, so that a rebuild next year gives the same bytes; the clock bounds it.
     this_year = datetime.now(UTC).year
     if not 1000 <= settings.last_year <= this_year:
         raise UserError(f"last_year={settings.last_year}: give a year from 1000 to {this_year}")

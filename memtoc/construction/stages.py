@@ -36,10 +36,12 @@ from memtoc.construction.temporal import temporal_pair
 from memtoc.construction.wikidata import Wikidata
 from memtoc.questions import Benchmark, Question
 
+# The branch of a wrong value that the source brought and the build kept.
 _KEPT_SOURCE = "source"
 # Kinds whose wrong values are never sought in Wikidata, and those that are no entities at all.
 _UNSOUGHT = ("number", "work")
 _NO_ENTITIES = (*TEMPORAL, *_UNSOUGHT)
+# What every stage after authoring reads to put the questions together.
 _READ = (tables.SOURCE, tables.SCREENED, tables.DISTRACTORS, tables.AUTHORED)
 
 
@@ -108,6 +110,7 @@ def read_stage(
 
 def screen_stage(folder: Path) -> dict[str, int]:
     """Write screened.csv; returns how many questions were kept, and dropped for which reason."""
+    # Before the work, so that a hand-made file is refused at once and not after it.
     tables.keep_edits(folder, tables.SCREENED)
     drafts = screen(tables.read_source(folder))
     tables.write_screened(folder, drafts)
@@ -172,10 +175,13 @@ def _wrong_values(
     settings: DistractSettings,
     wikidata: Wikidata | None,
 ) -> WrongValues:
+    # Temporal values are drawn anew even over given ones, unless asked not to: the seed then
+    # decides all of them alike.
     given = source is not None and source.near is not None
     if draft.kind in TEMPORAL and not (given and not settings.redraw_temporal):
         pair = temporal_pair(draft.gold, draft.kind, settings.seed, draft.id, settings.last_year)
         if pair.near is None:
+            # A gold after last_year may have no near value that is not in the future.
             return WrongValues(draft.id, None, pair.far, "authored", "no_date_left")
         return WrongValues(draft.id, pair.near, pair.far, "temporal",
                            alternatives=draft.other_golds)  # fmt: skip
@@ -186,6 +192,7 @@ def _wrong_values(
         reason = f"kind_{draft.kind}" if draft.kind in _UNSOUGHT else "no_wikidata"
         return WrongValues(draft.id, None, None, "authored", reason)
     values, kind = entity_distractors(wikidata, draft, settings.seed)
+    # Golds that differ for one text are valid answers too, and are never offered as wrong ones.
     alternatives = dict.fromkeys((*values.alternatives, *draft.other_golds))
     return replace(values, kind=kind, alternatives=tuple(alternatives))
 
@@ -240,9 +247,11 @@ def review_stage(folder: Path, seed: int) -> Collected:
     Until then a review.csv that the source brought, or that was written by hand, is kept.
     """
     drafts, wrong = tables.read_screened(folder), tables.read_distractors(folder)
+    # Reviewers judge the values as generated or authored, not what an earlier review put in.
     near = {question.id: question.near for question in questions_so_far(folder, False)}
     current = {name: replace(values, near=near.get(name) or None) for name, values in wrong.items()}
     collected = collect(folder, REVIEW, review_rows(drafts, current), seed)
+    # Half a review would count the other half as passed.
     merged = bool(collected.decided) and not collected.waiting
     if merged:
         tables.keep_edits(folder, tables.REVIEWED)
@@ -275,6 +284,8 @@ def fold_stage(
     else:
         folds = load_folds(assignment, ids)
     crossing = crossings(members, folds)
+    # The released folds keep chains whole, but 15 of our near-duplicate and linked groups stand in
+    # both: in given folds a group is counted, not refused.
     split = [n for n in crossing if assignment == "seeded" or n.startswith("chain ")]
     if split:
         raise UserError(f"{split[0]} stands in both folds: mend the folds given")
@@ -319,6 +330,7 @@ def write_stage(
     done, still_open = finished(questions, load_folds(folder / tables.FOLDS_FILE, with_near))
     if not done:
         raise UserError(f"no question has a near value yet: return the packets in {folder}")
+    # Excluded questions are never scored, so their values may break rules.
     scored = [question for question in done if question.review != "exclude"]
     report = check(scored, tables.read_distractors(folder), last_year)
     if strict and report.violations:

@@ -24,6 +24,7 @@ from memtoc.questions import FAMILIES, KINDS
 
 SOURCE, SCREENED, DISTRACTORS = "source.jsonl", "screened.csv", "distractors.jsonl"
 AUTHORED, REVIEWED, FOLDS_FILE, STAGES = "authored.csv", "review.csv", "folds.csv", "stages.json"
+# Between several values of one cell; golds hold commas of their own.
 _SEPARATOR = " | "
 # What pydantic finds wrong with a field of a row, in our words.
 _NEEDED = {
@@ -98,6 +99,7 @@ def _draft_row(draft: Draft) -> Row:
 
 
 def _cell(value: Any) -> str:
+    # Any text in the cell of a mark counts as yes when it is read back; to clear it, empty it.
     if isinstance(value, bool):
         return "yes" if value else ""
     return _SEPARATOR.join(value) if isinstance(value, tuple) else str(value)
@@ -119,6 +121,7 @@ def _draft(row: Row, where: str) -> Draft:
     for name, valid in (("kind", KINDS), ("family", FAMILIES)):
         if row[name] not in valid:
             raise UserError(f"{where}: unknown {name} '{row[name]}': {one_of(valid, row[name])}")
+    # A dropped row may lack a gold: no_gold is one of the reasons.
     for name in ("id", "question", "chain", *(() if row["dropped"] else ("gold",))):
         if not row[name].strip():
             raise UserError(f"{where}: '{name}' is empty: fill it in or give a reason to drop it")
@@ -197,6 +200,7 @@ def record(
 def keep_edits(folder: Path, name: str) -> None:
     """Raise UserError if a file that a stage is about to write was changed by hand."""
     found = digests(folder, [name]).get(name)
+    # Any stage may have written it last: review.csv comes with the source or from the review stage.
     known = {facts.get("wrote", {}).get(name) for facts in recorded(folder).values()}
     if found is not None and found not in known:
         raise UserError(
@@ -215,6 +219,7 @@ def outdated(folder: Path) -> list[str]:
     return [
         stage
         for stage, facts in recorded(folder).items()
+        # Digests rather than times: a file touched or copied unchanged makes nothing stale.
         if facts.get("read", {}) != digests(folder, list(facts.get("read", {})))
     ]
 

@@ -14,10 +14,12 @@ from random import Random
 from harness.seeds import generator
 from memtoc.benchmark.dates import TIMEZONE, WrittenDate, parse_date
 
+# The check stage holds every value to these distances, people's too.
 NEAR_DAYS, FAR_DAYS = (15, 1_500), (18_000, 110_000)
 NEAR_YEARS, FAR_YEARS = (1, 15), (80, 400)
 # Two dates that are written by their month alone differ once they are this far apart.
 MONTH_DAYS = 31
+# A gold of kind year has four digits, and so has its wrong value.
 FIRST_YEAR = 1000
 # A year of one or two digits reads as of another century.
 FIRST_DATE = date(100, 1, 1)
@@ -76,6 +78,7 @@ def _shift(draw: Random, distance: tuple[int, int], lowest: int, highest: int) -
     forth = range(max(distance[0], lowest), min(distance[1], highest) + 1)
     if not (back or forth):
         return None
+    # One draw over both sides: a side with fewer days left is chosen less often.
     place = draw.randrange(len(back) + len(forth))
     return back[place] if place < len(back) else forth[place - len(back)]
 
@@ -100,6 +103,7 @@ def _other_zone(gold: str, draw: Random, same_area: bool) -> str | None:
         for other, cities in _zones().items()
         if (other == area) is same_area
         for name, hours in cities.items()
+        # Another zone must show another time: Europe/Berlin is no wrong value for Europe/Paris.
         if hours != offset and name != city
     )
     if not zones:

@@ -23,8 +23,11 @@ from harness.hashing import canonical_json, digest_of
 
 ITEM = re.compile(r"Q[1-9]\d{0,11}")
 _ITEM_URI = re.compile(r"https?://www\.wikidata\.org/entity/(Q[1-9]\d{0,11})")
+# Years run to 16 digits there, and month and day may be 00 (unknown).
 _TIME = re.compile(r"([+-])(\d{1,16})-\d\d-\d\dT")
+# Replies are outside data: bounded before they are parsed.
 _MOST_BYTES = 32 * 2**20
+# The entity API takes at most 50 ids a request.
 _BATCH = 50
 
 Parsed = TypeVar("Parsed")
@@ -90,6 +93,7 @@ class Wikidata:
     def __init__(
         self, settings: WikidataSettings, sleep: Callable[[float], None] = time.sleep
     ) -> None:
+        # The service asks who it is that asks; the setting is empty until the user fills it in.
         if not settings.user_agent.strip():
             raise UserError(
                 "distractors.user_agent is empty: name your project and an address, or leave"
@@ -120,6 +124,8 @@ class Wikidata:
 
     def entities(self, ids: Iterable[str]) -> dict[str, Entity]:
         """Return id -> entity; a redirected id leads to its target, a deleted one is left out."""
+        # Sorted and without repeats, so that equal wants are equal requests, which the cache
+        # answers.
         wanted = sorted({i for i in ids if ITEM.fullmatch(i)}, key=lambda i: int(i[1:]))
         found: dict[str, Entity] = {}
         for start in range(0, len(wanted), _BATCH):
@@ -137,6 +143,7 @@ class Wikidata:
         """Return the ids of the items that the service finds for an English label or alias."""
         params = {
             "action": "wbsearchentities",
+            # Labels there have at most 250 characters.
             "search": name[:250],
             "language": "en",
             "type": "item",
@@ -150,6 +157,7 @@ class Wikidata:
     ) -> tuple[Parsed, str]:
         """Return what a reply says, and the day (UTC) on which the service gave it."""
         request = {"url": url, "params": dict(params)}
+        # By the request alone, not by the settings: another pause or user agent keeps the answers.
         path = self.settings.cache / f"{digest_of(request)}.json"
         if (kept := _kept(path, parse)) is not None:
             return kept
@@ -170,6 +178,7 @@ class Wikidata:
                 return body, _parsed(body, parse)
             except _Retry as retry:
                 failure = str(retry)
+                # The build ends with its answers kept, and the next run continues from them.
                 if retry.wait is not None and retry.wait > self.settings.longest_wait:
                     failure = f"it asks to wait {retry.wait:.0f} s"
                     break
@@ -190,11 +199,13 @@ class Wikidata:
             with self._http.stream("GET", url, params=dict(params)) as reply:
                 _check_status(reply, url)
                 return _bounded(reply)
+        # These come from the address and would come again: no retry.
         except (httpx.TooManyRedirects, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise UserError(f"{url} cannot be asked ({error}): check the address") from error
         except httpx.RequestError as error:
             raise _Retry(type(error).__name__) from error
         finally:
+            # Counted from the end of a request, so that a slow service gets its pause as well.
             self._last = time.monotonic()
 
 
@@ -211,6 +222,7 @@ def _parsed(body: Any, parse: Callable[[Any], Parsed]) -> Parsed:
     try:
         return parse(body)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
+        # Seen as a passing fault, since it is never kept; after the last attempt the build ends.
         raise _Retry("a reply of another shape") from error
 
 
@@ -253,6 +265,7 @@ def _decoded(content: bytes, url: str) -> Any:
         raise _Retry("broken JSON") from broken
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         error = body["error"]
+        # A busy API may answer 200 with an error in the body.
         if error.get("code") in ("maxlag", "ratelimited", "readonly"):
             raise _Retry(f"the API says {error['code']}")
         raise UserError(f"{url} refuses the request ({error.get('info')}): check the settings")
@@ -302,6 +315,7 @@ def _entity(raw: Mapping[str, Any]) -> Entity:
 
 def _best(statements: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the known values of the best rank: preferred, else normal; never deprecated."""
+    # Statements of unknown or no value have no datavalue.
     known = [s for s in statements if s["mainsnak"].get("snaktype") == "value"]
     for rank in ("preferred", "normal"):
         if chosen := [s for s in known if s.get("rank", "normal") == rank]:

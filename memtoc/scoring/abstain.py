@@ -17,19 +17,26 @@ from memtoc.scoring.match import check_matcher
 from memtoc.scoring.rejection import another_fact
 from memtoc.scoring.text import fold, read
 
+# Models hand a question back with a label, "Q: Who ...?". The release counts that as a refusal,
+# ``boundary`` as an echo (docs/scoring.md lists the rows that differ by it).
 _LABELLED_QUESTION = re.compile(r"\s*(?:q|question)\s*\d*\s*[:.]", re.IGNORECASE)
 _LABEL = re.compile(r"^\W*(?:(?:q|question|a|answer)\s*\d*\s*[:.]\s*)+")
 _QUESTION = re.compile(
     r"^(?:(?:in|on|at|by|from|to|for|of) )?(?:who|whom|whose|what|which|when|where|why|how)\b"
 )
+# What is left of a label or a sentence that broke off: "Final answer: The".
 _STUBS = frozenset(("answer", "final", "is", "a", "an", "the", "q", "question", "i", "it"))
 # "The closest match in the given data is X" gives an answer although it speaks of data.
 _CONCLUSION = re.compile(
     r"\b(?:match|guess|answer|candidate|possibility|option|conclusion|inference)\b[^.;]{0,80}?"
     r"\b(?:is|was|are|be)\b"
 )
+# In a bracket behind a refusal these mark a guess, which is an answer.
 _GUESS = re.compile(r"\b(?:possibly|perhaps|maybe|likely|probably|might|may be|could|guess)\b")
+# Taken off before a clause is judged: "Based on the tool's output, Lord Byron" answers, although
+# reports of failure speak of output too.
 _BASIS = re.compile(r"\b(?:based on|according to|from|given|per)\b[^,;]{0,120},")
+# "The tool returned X" gives X. "The tool only returned X" says that X is beside the question.
 _REPORTED = re.compile(
     r"^(?:the |this )?(?:provided |returned )?"
     r"(?:tool|lookup|search|database|output|result|response)"
@@ -83,6 +90,7 @@ def _ours(span: str, question: str) -> Abstention:
         return Abstention(False, "truncated")
     if shown.strip(" .*_\"'()[]!") in refusal.BARE:
         return Abstention(True, "bare_refusal")
+    # Most spans hold no word of a refusal: the slower reading by clauses is for the rest.
     harmless = not refusal.NO_VALUE.search(shown) and not _may_refuse(shown)
     if harmless or _is_title(span, question):
         return Abstention(False, "answer")
@@ -139,6 +147,7 @@ def _is_echo(shown: str, question: str) -> bool:
         return True
     if labelled and "?" not in body:
         return True
+    # An echo without its question mark.
     return bool(question) and read(body).words == read(question).words
 
 

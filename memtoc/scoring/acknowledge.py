@@ -17,6 +17,8 @@ from memtoc.scoring.text import fold, occurrences, occurs, read
 MAX_REPLY = 2000
 _MAX_PLACES = 50
 
+# The rules were mended on the 125 golden replies (precision and recall 1.00 there). On 40 further
+# ones, judged before the rules saw them, precision was 1.00 and recall 0.85.
 _SOURCE = (
     r"(?:tools?(?:'s)?|returns?|returned|outputs?|results?|responses?|lookup|search|database|api"
     r"|retrieved|provided (?:value|information|data|answer)|passage|document|sources?)"
@@ -37,6 +39,7 @@ _CONFLICT = (
     r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
     r"|not (?:match|consistent|in agreement|in line|aligned?))"
 )
+# "No conflict" and "does not contradict" deny what the words in them would name.
 _DENIED = re.compile(
     rf"\b(?:no|not|without|any|never)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
     r"|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?"
@@ -72,6 +75,8 @@ _HINT = re.compile(
     re.IGNORECASE,
 )
 _NEGATION = re.compile(r"\bnot\b|n't\b")
+# That a cached value may be stale is the error payload's own wording: the tool said so, not the
+# model.
 _ERROR_CLAIM = re.compile(r"\b(?:unavailable|stale|timeout|timed out|503|permission)\b")
 
 

@@ -25,6 +25,8 @@ from memtoc.scoring.match import MATCHERS
 from memtoc.scoring.memory import score_memory
 from memtoc.scoring.outcome import OUTCOMES, decide
 
+# The published decisions had a judge pass in their layer; the readings are two models', not
+# people's. Neither is ground truth: docs/scoring.md lists what is left between them and ours.
 JUDGES = ("published", "read")
 FIELDS = ("followed_tool", "kept_memory", "final_correct", "memory_correct", "abstain", "outcome")
 TEXTS = ("condition", "question", "gold", "closed_book_span", "final_span")
@@ -62,6 +64,7 @@ def load(path: Path) -> list[dict[str, Any]]:
         if not isinstance(row.get("tool_value"), str | None):
             raise UserError(f"{where}: field 'tool_value' must be a text or null")
         for judge in JUDGES:
+            # A row without one of the judges is compared with the other alone.
             _check_decisions(row.get(judge, {}), f"{where}: field '{judge}")
         rows.append(row)
     if not rows:

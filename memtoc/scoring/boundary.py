@@ -62,6 +62,7 @@ def same_answer(answer: str, target: str, question: str = "") -> Decided:
     if not said.words or not wanted.words:
         return False, "empty"
     sought = _target(target, question)
+    # A minus is no word: "-40" and "40" have the same words, so numbers must be written alike.
     if said.words == wanted.words and (sought.amount is None or said.shown == wanted.shown):
         return True, "identical"
     if sought.rejected:
@@ -87,6 +88,7 @@ def _target(target: str, question: str) -> Target:
     if has_zone(sought) or _ASKS_ZONE.search(asked):
         zones = tuple(zones_in(sought))
     dates = tuple(dates_in(sought))
+    # A year inside a name (the 1936 Olympics) is part of the name unless a date is asked for.
     if dates and not (_ASKS_DATE.search(asked) or _is_temporal(sought, dates)):
         dates = ()
     given = tuple(date for date in dates if not is_limit(sought, date.start, date.end))
@@ -105,6 +107,7 @@ def _amount(whole: Text, span: tuple[int, int], question: str) -> Fraction | Non
     """Return the value as a number, without the question's noun: 40 for "40 islands"."""
     first, last = span
     known = known_words(question)
+    # The value of "about 40 islands" for "How many islands ...?" is 40.
     while last - 1 > first and whole.words[last - 1][:STEM] in known:
         last -= 1
     while first < last - 1 and whole.words[first] in COMMON:
@@ -128,6 +131,7 @@ def _rejected(
         # Nothing stands around it.
         return ""
     rule = ""
+    # One value that stands is enough: "not 1790, but 1791" gives 1791.
     for first, last in places[:_MAX_PLACES]:
         rule = turned_down(whole, span[0] + first, span[0] + last, question) if last else ""
         if not rule:
@@ -167,6 +171,7 @@ def _same_date(said: Text, wanted: tuple[Date, ...], question: str) -> Decided:
     for date in found:
         if not any(same_date(date, other) for other in wanted):
             continue
+        # "The 1936 Olympics opened in 1937" answers 1937.
         if not date.days and date.year in asked and len(found) > 1:
             reason = "only_in_question"
             continue
@@ -201,6 +206,7 @@ def _same_amount(said: Text, wanted: Fraction, question: str) -> Decided:
 def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Decided:
     reason, refused = "different", set[int]()
     span = value_range(answer, question)
+    # From the full name to its shorter forms, so that the strictest reading decides first.
     for words, tail in sought.forms:
         for at in islice(occurrences(words, said.words), _MAX_PLACES):
             if at in refused:
@@ -220,6 +226,8 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
     given = said.part(*span)
     if sought.limit or not given.words:
         return False, reason
+    # The target does not stand there word for word: the asserted name may still be a form of it,
+    # with initials, without middle names or inverted.
     if reason not in _FINAL and not is_bare_title(given.words):
         rule = same_name(name_of(given), sought.name)
         if rule:
@@ -287,6 +295,7 @@ def _other_tail(
     if said.words[last : last + 1] == ("of",):
         named = Name(said.words[place[0] : clause_end(said, place[0])], ())
         return "other_land" if other_land(named, Name(words, tail)) else ""
+    # Without a comma the words behind are no tail of this name.
     if not said.after(last - 1).startswith(","):
         return ""
     end = clause_end(said, place[0])

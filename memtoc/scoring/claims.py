@@ -12,7 +12,9 @@ from memtoc.scoring.clauses import clauses_of, is_abbreviation
 from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
 from memtoc.scoring.text import Text, occurs, read
 
+# Left over in front of a value behind the echo: "... directed | by Ridley Scott", "probably 1790".
 _OPENERS = frozenset(("by", "in", "on", "at", "circa", "likely", "probably", "possibly", "perhaps"))
+# Five letters, so that sponsors and sponsoring are one word of the question.
 STEM = 5
 # Part of the echo all the same: what they do to the value is told apart in ``rejection``.
 _NEGATIONS = frozenset(
@@ -60,6 +62,7 @@ def known_words(question: str) -> frozenset[str]:
 def _behind_hedge(said: Text, question: str) -> int:
     """Return the index of the first word behind an opening hedge ("I'm not sure, but")."""
     clauses = clauses_of(said.shown)
+    # The value of "I'm not sure, but it may be Lord Byron" stands behind the "but".
     if len(clauses) == 1 or not _HEDGE.search(said.shown, *clauses[0]):
         return 0
     start, end = clauses[1]
@@ -72,6 +75,8 @@ def _echoes(word: str, known: frozenset[str]) -> bool:
 
 
 def _is_common(word: str) -> bool:
+    # Participles and adverbs ("directed", "officially") carry no value of their own. A surname such
+    # as Harding looks like one; the given name before it ends the echo all the same.
     return word in COMMON or (len(word) > 5 and word.endswith(("ed", "ing", "ly")))
 
 
@@ -118,6 +123,7 @@ def clause_end(said: Text, first: int) -> int:
     if first >= len(said.words):
         return len(said.words)
     for match in _VALUE_END.finditer(said.shown, said.starts[first] + 1):
+        # The stop of "H. C. Artmann" ends no sentence.
         if match.group() != "." or not is_abbreviation(said.shown, match.start()):
             return bisect_left(said.starts, match.start())
     return len(said.words)

@@ -21,6 +21,7 @@ _CLAUSE = re.compile(
 )
 _CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")
 _CONTRAST_ALONE = re.compile(rf"\W*(?:{_CONTRAST}|actually)\W*")
+# Initials, titles and months that are written with a stop; May, June and July may go without.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(.\"'-])(?:[a-z]|st|mt|dr|mr|mrs|ms|prof|rev|hon|jr|sr|no|vs|gen|col|capt|lt|sgt"
     r"|gov|sen|rep|inc|ltd|co|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|ca)$"
@@ -37,6 +38,7 @@ def clauses_of(shown: str) -> tuple[tuple[int, int], ...]:
         # "However, the father was Y" is one clause.
         if match.group()[0] == "," and _CONTRAST_ALONE.fullmatch(shown, cuts[-1], match.start()):
             continue
+        # A conjunction belongs to the clause that it opens, a stop to the one that it closes.
         cuts.append(match.start() if match.group()[0].isalpha() else match.end())
     cuts.append(len(shown) + 1)
     return tuple((a, b) for a, b in pairwise(cuts) if a < b)

@@ -15,8 +15,10 @@ MAX_CHARS = 10_000
 
 _NOT_WORD = re.compile(r"[^\w\s]")
 _ARTICLES = frozenset(("a", "an", "the"))
+# The paper expands these two alone.
 _EXPANDED = {"st": "saint", "mt": "mount"}
 _BRACKET = re.compile(r"\(([^()]{1,200})\)")
+# Words before the other name in a bracket: (née Godwin), (a.k.a. Mark Twain).
 _ALSO_NAMED = re.compile(
     r"^\s*(?:n[ée]e?|born|formerly|a\.?\s?k\.?\s?a\.?|also known as)\b[:\s]*", re.IGNORECASE
 )
@@ -59,6 +61,7 @@ def contains(answer: str, target: str) -> str:
     """Return the rule by which the answer matches the target; empty if none does."""
     answer, target = answer[:MAX_CHARS], target[:MAX_CHARS]
     first, second = canonical(answer), canonical(target)
+    # As text, not as words: "art" is met by "Bartlett", and "Paris" by "not Paris".
     if _contains(first, second):
         return "contains"
     if not first or not second:

@@ -25,6 +25,7 @@ def score_memory(
     The memory is absent if the span abstains, hands the question back, breaks off or is empty.
     """
     declined = abstains(matcher, span, question)
+    # Null, and not false: what the model does not say it knows is neither right nor wrong.
     if declined.matched or declined.no_answer:
         return Memory(span, True, None, declined.rule)
     correct, why = any_match(matcher, span, (gold, *aliases), question)

@@ -26,6 +26,7 @@ from memtoc.scoring.text import Text, occurrences, occurs, read
 Words = tuple[str, ...]
 
 _BRACKET = re.compile(r"\(([^()]{1,200})\)?")
+# What opens a bracket with another name of the same entity.
 _OTHER_NAME = re.compile(r"\s*(ne|nee|born|formerly|aka|a\.\s?k\.\s?a\.?|also known as|or)\b[:\s]*")
 _SPLIT = re.compile(r",\s|\s-\s|:\s")
 # "Sultan al-Dawla" is a name, "Prince of Wales" a title: nothing is taken from their front.
@@ -96,6 +97,7 @@ def _other_name(bracket: str, head: Words) -> Words:
     if not marker:
         return ()
     words = plain(read(bracket[marker.end() :]).words)
+    # "Mary Shelley (née Godwin)" is Mary Godwin too: one birth name stands for the surname.
     if marker.group(1) in ("ne", "nee", "born") and len(words) == 1 and len(head) > 1:
         return (*head[:-1], *words)
     return words
@@ -129,6 +131,7 @@ def plain(words: Words) -> Words:
 def same_name(first: Name, second: Name) -> str:
     """Return the rule by which two names are one entity; empty if they differ. Symmetric."""
     pairs = ((first, second), (second, first))
+    # Two titles or two places decide before any shared name is looked at.
     if tails_conflict(first, second):
         return ""
     if any(_inverted(*pair) for pair in pairs):
@@ -137,6 +140,7 @@ def same_name(first: Name, second: Name) -> str:
         return "unique_title"
     if any(_same_land(*pair) for pair in pairs):
         return "same_title"
+    # Bourbon is not Bourbon-Parma, Frederick II of Prussia not Frederick II, Holy Roman Emperor.
     if any(_cut_in_compound(*pair) or other_land(*pair) for pair in pairs):
         return ""
     return _same_in_any_form(first, second)
@@ -241,6 +245,8 @@ def _aligned(short: Words, long: Words) -> bool:
 
     An initial stands for a name that starts with it: H. C. Artmann, Hans Carl Artmann.
     """
+    # A last name of one letter is an initial; a head noun (Association, Prize) makes another
+    # entity.
     if short[-1] != long[-1] or len(short[-1]) < 2 or set(long) & HEADS:
         return False
     at = 0
@@ -268,10 +274,12 @@ def tails_conflict(first: Name, second: Name) -> bool:
     if not one or not other:
         return False
     ordinals = [{word for word in tail if _ORDINAL.fullmatch(word)} for tail in (one, other)]
+    # The 1st and the 10th Duke are two men, whatever else their titles share.
     if all(ordinals) and not ordinals[0] & ordinals[1]:
         return True
     if all(_is_title(tail) for tail in (one, other)):
         return not (set(one) & set(other)) - TITLE_WORDS
+    # A title on one side and a place on the other say nothing against each other.
     if any(_is_title(tail) for tail in (one, other)):
         return False
     return not set(one) & set(other)
@@ -287,6 +295,7 @@ def _is_title(tail: Words) -> bool:
 
 def is_bare_title(words: Words) -> bool:
     """Return whether words are a title that many have held: "Duke of Parma"."""
+    # With its ordinal (the 9th Earl of Essex) a title is one person's.
     if not words or words[0] not in TITLES or _has_ordinal(words):
         return False
     return len(words) == 1 or words[1] == "of"
@@ -313,6 +322,7 @@ def other_entity(said: Text, first: int, last: int) -> str:
     if previous and not ahead.strip(" \"'"):
         if previous in QUALIFIERS:
             return "qualified_entity"
+        # Newton in Robert Newton is another man. Longer names are taken wherever they stand.
         if _is_single(said, first, last) and _is_name_part(previous):
             return "part_of_name"
     return ""
@@ -334,6 +344,7 @@ def _is_single(said: Text, first: int, last: int) -> bool:
 
 def _extends(following: Words, first: int, last: int) -> bool:
     head = following[0]
+    # Junior and senior tell father from son, and an ordinal one holder from the next.
     if head in HEADS - LEGAL_FORMS or head in ("junior", "senior") or _ORDINAL.fullmatch(head):
         return True
     # The sequel: Toy Story 3 is not Toy Story. A year only dates a work.

@@ -3,6 +3,7 @@
 from memtoc.scoring.lexicon import words
 
 _ONES, _TENS, _ORDINALS = words("ones"), words("tens"), words("ordinals")
+# I, V and X are read in text.py, where an initial (V. Woolf) can be told from a numeral (George V).
 _ROMAN_VALUES = (2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)
 
 
@@ -20,6 +21,7 @@ FIGURES = (
     | {word: ordinal(n) for n, word in zip(range(20, 100, 10), words("tenths"), strict=True)}
     | {word: ordinal(n) for n, word in zip(_ROMAN_VALUES, words("roman"), strict=True)}
 )
+# Twenty-one is two words until text.py joins them.
 TENS = frozenset(str(n) for n in range(20, 100, 10))
 # The words that a ten may be joined to, and whether that makes an ordinal.
 UNITS = {word: (n, False) for n, word in enumerate(_ONES) if 1 <= n <= 9} | {

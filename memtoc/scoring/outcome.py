@@ -54,6 +54,7 @@ def decide(
         "abstain": declined.rule,
     }
     outcome = _outcome(followed, kept, declined.matched)
+    # Where nothing was followed or kept, what was read as a refusal or an answer is the reason.
     why["outcome"] = declined.rule if outcome in ("abstain", "other") else outcome
     return Decision(followed, kept, correct, declined.matched, outcome, why)
 

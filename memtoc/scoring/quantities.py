@@ -8,7 +8,9 @@ from fractions import Fraction
 from memtoc.scoring.lexicon import SCALES
 from memtoc.scoring.text import Text
 
+# Bounded like every pattern here, so that a runaway reply of digits costs no more.
 _NUMBER = re.compile(r"\d{1,40}(?:\.\d{1,40})?")
+# A minus stands at the start or behind a space: the hyphen of 3-5 is none.
 _MINUS = re.compile(r"(?:^|[^\w.%-])-$|\b(?:minus|negative)\s$")
 # "More than 12" and "before 1934" give a limit, not the value; so does a span such as 3-5.
 _LIMIT = re.compile(
@@ -53,6 +55,7 @@ def _amount(words: tuple[str, ...], at: int) -> tuple[Fraction, int]:
             at += 1
         total += part * scale
         joined = at + 1 if words[at : at + 1] == ("and",) else at
+        # A smaller number behind a scale adds to it (2 thousand 5 hundred); any other starts anew.
         smaller = joined < len(words) and _NUMBER.fullmatch(words[joined])
         if scale == 1 or before == 1 or not smaller or Fraction(words[joined]) >= scale:
             break

@@ -78,16 +78,19 @@ _ASKED_AND_DENIED = re.compile(
     rf"|(?:i )?(?:would|do|did)?\s?{_NOT})"
     r"(?!\s+(?:idea|doubt|problem)|,?\s+(?:sure|certain|\d)\b)\b"
 )
+# The man of "the grandson of Lord Byron" is another one, unless the question asks for a relation.
 _KIN_NOUN = re.compile(rf"\b(?:{'|'.join(KIN)})s?\b")
 _ASKS_KIN = re.compile(
     rf"{_KIN_NOUN.pattern}|\b(?:children|marri\w+|marry|related|descend\w*|whose|famil\w+)\b"
 )
 _KIN_BEFORE = re.compile(rf"{_KIN_NOUN.pattern} (?:of|to) (?:the )?(?:\w+ )?$")
 _NAMED_BEHIND = re.compile(r",?\s*\(?(?:namely|called|named|i\.e\.|viz)(?!\w)")
+# Words by which a clause reports what the tool returned, rather than asserts it.
 _REPORT = re.compile(
     r"\b(?:tool|returns?|returned|output|result|response|lookup|search|database|sources?|passage"
     r"|document|api|cached|retrieved|information provided|provided information)\b"
 )
+# "The tool says X, so X": a conclusion asserts what was reported.
 _CONCLUDED = re.compile(r"\b(?:so|therefore|thus|hence)\b[^,.;]*$")
 _CONFLICT = re.compile(r"\b(?:conflict|contradict|disagree|discrepan|inconsisten|differ|mismatch)")
 _ADVERSATIVE = re.compile(r"\W*(?:but|however|yet|nevertheless)\b")
@@ -103,6 +106,7 @@ _REFUSED = re.compile(
     r"|includ|mention|answer|found|find|state|available|listed|indicate|give)|\bno information\b"
     r"|\bunable to\b|\bcannot\b"
 )
+# "The tool says X, but this may be outdated" gives no other value, so X is the answer.
 _CAVEAT = re.compile(
     r"\bnot\b|n't\b|\bcannot\b|\b(?:may (?:be|have|also)|might|could|stale|outdated"
     r"|verif\w*|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
@@ -125,6 +129,7 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     rule = _around(before, behind, question)
     if rule:
         return rule
+    # Order matters: what is said of the value itself comes before what other clauses say.
     if not _CONCLUDED.search(before) and _only_reported(
         said, clauses, own, said.words[first:last], question
     ):
@@ -145,6 +150,7 @@ def _around(before: str, behind: str, question: str) -> str:
         return "relative_of"
     if _WRONG_AFTER.match(behind):
         return "called_wrong"
+    # "Who did not sign?" is answered by "X did not".
     denied = not _NEGATIVE.search(question.lower()) and _DENIED_AFTER.match(behind)
     return "denied" if denied or _ASKED_AND_DENIED.match(behind) else ""
 
@@ -179,6 +185,7 @@ def _only_reported(
     question: str,
 ) -> bool:
     """Return whether the return alone names the value: "The tool said X, but it was Y"."""
+    # Only a value that its own clause reports can be outdone by another clause.
     if not _REPORT.search(said.shown, *clauses[own]):
         return False
     opening = said.shown[max(0, clauses[own][0] - 1)]

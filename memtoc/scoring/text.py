@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from memtoc.scoring.numerals import FIGURES, TENS, UNITS, joined
 
+# A reply of 128 new tokens is far shorter. The growth tests hold the cost of longer ones.
 MAX_CHARS = 2000
 
 # Letters that NFKD leaves whole although a reader takes them for a plain letter with a stroke,
@@ -31,6 +32,7 @@ _UNDECOMPOSED = str.maketrans(
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u0655\u0670]")
 # Scripts written without spaces: each sign is a word, so that a name is a run of words.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+# 1,000,000 and 3.5 are one word each; an apostrophe joins only letters (O'Sullivan).
 _WORD = re.compile(
     r"\d{1,3}(?:,\d{3})+(?![\d,])|\d+\.\d+(?![\d.])"
     rf"|[{_UNSPACED}]"
@@ -99,6 +101,7 @@ def fold(text: str) -> str:
 def read(text: str) -> Text:
     """Return a text with its words, read from its first MAX_CHARS characters."""
     shown = fold(text)
+    # A text of articles alone ("The The", "A") keeps them.
     return _words(shown, with_articles=False) or _words(shown, with_articles=True) or EMPTY
 
 
@@ -108,6 +111,7 @@ def _words(shown: str, *, with_articles: bool) -> Text | None:
     ends: list[int] = []
     for match in _WORD.finditer(shown):
         word, (start, end) = match.group(), match.span()
+        # Most words are none of these: one look-up keeps the loop short.
         if word in _ALTERED:
             if not with_articles and _is_article(word, shown, end):
                 continue

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memtoc.scoring.text import Text, occurrences, read
 
+# An offset such as UTC-5 is no zone: several zones share it, and it changes with the season.
 _AREA = r"(?:africa|america|antarctica|arctic|asia|atlantic|australia|europe|indian|pacific|etc|us)"
 _ZONE = re.compile(rf"\b{_AREA}(?:\s?/\s?[a-z][a-z_'-]*)+")
 
@@ -43,6 +44,7 @@ def _named(text: Text) -> list[Zone]:
     present = set(text.words)
     found = []
     for words, forms in _common_names().items():
+        # Most names are absent; the search for a run of words is dearer than this.
         if present.issuperset(words):
             places = occurrences(words, text.words)
             found += [Zone(forms, at, at + len(words)) for at in places]
@@ -66,6 +68,7 @@ def _common_names() -> dict[tuple[str, ...], frozenset[str]]:
     names: dict[tuple[str, ...], frozenset[str]] = {}
     for group in table.values():
         forms = frozenset(zone.lower() for zone in group["zones"])
+        # A name that several areas use is listed under each of them.
         for name in group["names"]:
             words = read(name).words
             names[words] = names.get(words, frozenset()) | forms

@@ -110,6 +110,7 @@ def _checked(
             first[question.id] = number
             questions.append((number, question))
         except UserError as error:
+            # All rows are read before the first is named: one round of mending, not one a row.
             wrong[number] = str(error)
     if wrong:
         raise UserError(_first_of(wrong))
@@ -135,6 +136,7 @@ def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str
     near, far = row["near"] or None, row["far"] or None
     check_wrong_values(near, far, row["answer"], aliases, where, "answer")
     text = " ".join(row["question"].split())
+    # Question and answer, since two rows may ask the same with answers that differ.
     own = digest_of([normalised(text), row["answer"]])[:10]
     chain = row["chain"] or own
     return SourceQuestion(
@@ -212,5 +214,6 @@ def _folded(questions: Sequence[Question], wheres: Sequence[str]) -> tuple[Quest
         for q in questions
         if q.chain not in given
     ]
+    # Without a build there is no seed of a build; 0, so that the same file gives the same folds.
     drawn = assign_folds(open_rows, seed=0) if open_rows else {}
     return tuple(replace(q, fold=given.get(q.chain) or drawn[q.id]) for q in questions)

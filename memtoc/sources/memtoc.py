@@ -32,6 +32,7 @@ from memtoc.sources.toolhop import tools_of
 
 NAME = "memtoc"
 _CHAIN_AND_HOP = re.compile(r"(\d+)\.(\d+)")
+# Passes the row's check; the real tool is chosen once kind and family are known to be valid.
 _PLACEHOLDER: dict[str, Any] = {"schema": {"name": "none", "parameters": {}}, "arguments": {}}
 
 

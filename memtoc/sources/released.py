@@ -127,6 +127,7 @@ def benchmark(release: Release) -> Benchmark:
     if not whole:
         raise UserError("no question has a tool_wrong episode in all formulations: check the files")
     members = [Member(q.id, q.chain, q.kind, q.family, origin_of(q.source)) for q in whole]
+    # The files hold no folds; 0, so that the same release gives the same ones.
     folds = assign_folds(members, seed=0)
     questions = tuple(replace(question, fold=folds[question.id]) for question in whole)
     check_questions(questions, [f"question '{question.id}'" for question in questions])
@@ -241,6 +242,7 @@ def _name(row: Mapping[str, Any], field: str, where: str) -> str:
     value = row.get(field)
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         raise UserError(f"{where}: field '{field}' must be a number or a text, not {value!r:.80}")
+    # Ids of questions go on the command line, ids of episodes only into messages.
     return re.sub(r"[^A-Za-z0-9_-]", "_", str(value)) if field != "episode_id" else str(value)
 
 

@@ -111,6 +111,7 @@ def _hops(
         tool, outcome = tool_call(tools.get(text), text, NAME)
         counted[outcome] += 1
         shown = one_line(text, "a question of field 'sub_task'", where)
+        # An answer may be a number, or empty; screening drops the empty ones (no_gold).
         answer = str(gold) and one_line(str(gold), f"the answer to '{text[:60]}'", where)
         yield SourceQuestion(chain=name, hop=hop, text=shown, gold=answer, domain=domain, tool=tool)
 
