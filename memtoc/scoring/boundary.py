@@ -213,7 +213,7 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
                 continue
             place = (at, at + len(words))
             reason = (
-                _bare_title(words, said)
+                ("bare_title" if is_bare_title(words) and words != said.words else "")
                 or (not _is_number(words) and other_entity(said, *place))
                 or _echoed(place, words, span, question)
                 or (tail and _other_tail(said, place, words, tail))
@@ -268,10 +268,6 @@ def _forms(sought: Text) -> Iterator[tuple[Words, Words]]:
 
 def _is_number(words: tuple[str, ...]) -> bool:
     return all(word.replace(".", "").isdigit() for word in words)
-
-
-def _bare_title(words: tuple[str, ...], said: Text) -> str:
-    return "bare_title" if is_bare_title(words) and words != said.words else ""
 
 
 def _echoed(
