@@ -1,1 +1,1 @@
-"""MemToC: whom does a model follow when a tool and its own memory disagree, and was it right to?"""
+"""MemToC: whom does a model follow when a tool and its own memory disagree, and is that right?"""

@@ -156,7 +156,7 @@ def _if_here(settings: ArmSettings) -> Checkpoint | None:
 
 
 def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
-    """The questions named by ``ids``, or a seeded sample of ``limit``, in canonical order.
+    """Return the questions of ``ids``, or a seeded sample of ``limit``, in canonical order.
 
     A larger limit keeps the questions of a smaller one; a shard is a part of what is left. Raises
     UserError for an unknown id and for a shard without a question.

@@ -1,4 +1,4 @@
-"""What an arm would do, without loading weights: its prompts, its counts, its size in tokens."""
+"""What an arm would do, without loading weights: its prompts, counts and size in tokens."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ CHARACTERS_A_TOKEN = 4  # of English text, where no tokenizer is at hand
 
 
 def dry_run(arm: Arm, console: Console) -> None:
-    """Prints the first prompt of each condition as the model reads it, and the counts."""
+    """Print the first prompt of each condition as the model reads it, and the counts."""
     renderer = None
     if arm.checkpoint is not None:
         renderer = Renderer(arm.settings.model, arm.checkpoint.folder)
@@ -45,16 +45,13 @@ def _summary(
     tokens = sum(_tokens(request, renderer) for request in requests.values())
     new = len(requests) * arm.settings.decoding.max_new_tokens
     console.rule(style="dim")
-    say(console, f"{len(arm.questions)} questions, {len(rows)} rows: {_listed(counts)}")
+    listed = ", ".join(f"{count} {condition}" for condition, count in counts.items())
+    say(console, f"{len(arm.questions)} questions, {len(rows)} rows: {listed}")
     about = "" if renderer else f" (estimated at {CHARACTERS_A_TOKEN} characters a token)"
     say(
         console,
         f"{len(requests)} distinct prompts, {tokens} prompt tokens{about}, at most {new} new ones",
     )
-
-
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {condition}" for condition, count in counts.items())
 
 
 def _text(request: Request, renderer: Renderer | None) -> str:

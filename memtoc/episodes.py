@@ -18,8 +18,8 @@ VALUE_OF = {"tool_right": "gold", "tool_wrong": "near", "tool_wrong_far": "far"}
 class Episode:
     """One row of an arm. ``request`` is the closed-book one under ``no_tool``.
 
-    ``tool_value`` is None where the return carries no value, ``tool_correct`` where nothing was
-    returned at all; an error or an empty return is not right.
+    ``tool_value`` is None if the return carries no value. ``tool_correct`` is None if nothing was
+    returned at all, and False for an error or an empty return.
     """
 
     question: Question
@@ -30,10 +30,10 @@ class Episode:
 
 
 def episodes(arm: ArmSettings, questions: Sequence[Question]) -> list[Episode]:
-    """All rows of an arm, by question, then condition: neighbours share the longest prefix.
+    """Return all rows of an arm, by question, then condition: neighbours share the longest prefix.
 
-    A question without a far value has no ``tool_wrong_far`` row, one with a release's prompts no
-    row for which there is none.
+    A question without a far value has no ``tool_wrong_far`` row; one with a release's prompts has
+    the rows that there are prompts for.
     """
     return [
         episode(arm, question, condition)
@@ -44,14 +44,14 @@ def episodes(arm: ArmSettings, questions: Sequence[Question]) -> list[Episode]:
 
 
 def has_row(arm: ArmSettings, question: Question, condition: str) -> bool:
-    """Whether a question can be put under a condition."""
+    """Return whether a question can be put under a condition."""
     if question.prompts and condition != "no_tool":
         return condition in question.prompts[arm.formulation.name]
     return condition != "tool_wrong_far" or question.far is not None
 
 
 def episode(arm: ArmSettings, question: Question, condition: str) -> Episode:
-    """One row."""
+    """Return the row of a question under a condition."""
     if condition == "no_tool":
         return Episode(question, condition, None, None, memory_request(arm, question))
     name = VALUE_OF.get(condition)
@@ -62,7 +62,7 @@ def episode(arm: ArmSettings, question: Question, condition: str) -> Episode:
 
 
 def memory_request(arm: ArmSettings, question: Question) -> Request:
-    """The closed-book prompt: instruction, question, answer line."""
+    """Return the closed-book prompt: instruction, question, answer line."""
     wording = arm.formulation
     if question.prompts:
         return _request(arm, question.prompts[wording.name]["memory"], f"{question.id} memory")
@@ -75,17 +75,16 @@ def memory_request(arm: ArmSettings, question: Question) -> Request:
 
 
 def tool_prompt(arm: ArmSettings, question: Question, condition: str, value: str | None) -> str:
-    """The with-tool prompt of a condition, its sections in the layout's order."""
+    """Return the with-tool prompt of a condition, its sections in the layout's order."""
     wording, frame = arm.formulation, arm.frame
     if question.prompts:
         return question.prompts[wording.name][condition]
     assert arm.layout is not None
+    schema = json.dumps(question.tool.schema, ensure_ascii=False)
     heading = wording.heading["return" if frame.presents == "tool" else "passage"]
     sections = {
         "note": _note(arm),
-        "schema": f"{wording.heading['schema']}\n{_schema(question.tool)}"
-        if frame.shows_schema
-        else None,
+        "schema": f"{wording.heading['schema']}\n{schema}" if frame.shows_schema else None,
         "question": f"{wording.heading['question']} {question.text}",
         "return": f"{heading}\n{_returned(arm, question, condition, value)}",
         "mitigation": arm.mitigation.instruction,
@@ -103,10 +102,6 @@ def _note(arm: ArmSettings) -> str:
     if arm.clauses.judgement:
         sentences.append(wording.judgement[presents])
     return " ".join(sentences)
-
-
-def _schema(tool: ToolCall) -> str:
-    return json.dumps(tool.schema, ensure_ascii=False)
 
 
 def _returned(arm: ArmSettings, question: Question, condition: str, value: str | None) -> str:
@@ -132,12 +127,14 @@ def _request(arm: ArmSettings, prompt: str, key: str) -> Request:
 
 
 def sentinel_episodes(arm: ArmSettings) -> list[tuple[Episode, tuple[str, ...]]]:
-    """An episode of made-up words for each condition, with the words that its prompt must show.
+    """Return an episode of made-up words for each condition, and the words its prompt must show.
 
-    The words stand in the question, in the tool schema (where the frame shows it) and in the
-    return (where the condition carries a value).
+    The words stand in the question, in the tool schema (if the frame shows it) and in the return
+    (if the condition carries a value).
     """
-    asked, schema, gold, near, far = _sentinels(arm.seed)
+    asked, schema, gold, near, far = (
+        f"zq{generator(arm.seed, 'sentinel', str(i)).getrandbits(40):010x}" for i in range(5)
+    )
     tool = ToolCall({"name": schema, "parameters": {}}, {}, "")
     question = Question("s", asked, gold, near, far, "other_string", "free_form", "s", "A", tool)
     if arm.layout is None:  # The benchmark brings its own prompts: one text for each.
@@ -151,7 +148,3 @@ def sentinel_episodes(arm: ArmSettings) -> list[tuple[Episode, tuple[str, ...]]]
             shown.append(schema)
         rows.append((row, tuple(shown)))
     return rows
-
-
-def _sentinels(seed: int) -> list[str]:
-    return [f"zq{generator(seed, 'sentinel', str(i)).getrandbits(40):010x}" for i in range(5)]

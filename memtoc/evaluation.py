@@ -107,7 +107,7 @@ def figures(arm: FinishedArm, report: Report) -> dict[str, str]:
 
 
 def _shown(arm: FinishedArm) -> TrackerLog:
-    """What a tracker shows: every rate under both matchers, row counts, rows, the arm's files."""
+    """Return what a tracker shows: both matchers' rates, row counts, rows, the arm's files."""
     scalars = {f"rows/{status}": float(count) for status, count in arm.metrics.status.items()}
     for matcher, measured in arm.metrics.matchers.items():
         for rate in measured.rates:
@@ -117,7 +117,7 @@ def _shown(arm: FinishedArm) -> TrackerLog:
 
 
 def _sample(arm: FinishedArm) -> Sequence[dict[str, Any]]:
-    """Some scored rows with their replies, drawn over all questions and conditions alike."""
+    """Return some scored rows with their replies, drawn over all questions and conditions alike."""
     matcher, seed, replies = arm.settings.report.matcher, arm.settings.seed, arm.replies()
 
     def drawn(row: ScoredRow) -> float:

@@ -1,4 +1,4 @@
-"""The shards of an arm joined into the whole arm: nothing generated, nothing missing or twice."""
+"""Join the finished shards of an arm into the whole arm, from the texts that they hold."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,18 +29,18 @@ class MergeSettings:
 
 @dataclass(frozen=True)
 class Recorded:
-    """An engine that gives the shards' completions, failed ones too; others do not exist."""
+    """An engine that replays the completions of the shards, failed ones too."""
 
     completions: Mapping[str, Completion]
 
     def run(
         self, requests: Sequence[Request], missing: Collection[int]
     ) -> Iterator[Mapping[int, Completion]]:
-        """All in one group."""
+        """Yield all completions in one group."""
         yield {index: self.completions[requests[index].digest] for index in sorted(missing)}
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: a recording holds no resource."""
 
 
 def plan_merge(config: dict[str, Any]) -> Plan[MergeSettings]:
@@ -94,7 +94,7 @@ def merged(whole: Arm, shards: int) -> Arm:
 
 
 def _part(whole: Arm, shard: Shard) -> Arm | None:
-    """The arm of one shard; None where no question falls into it."""
+    """Return the arm of one shard; None if no question falls into it."""
     try:
         settings = replace(whole.settings, shard=shard)
         return prepare(settings, {**whole.config, "shard": str(shard)})
@@ -115,9 +115,9 @@ def _finished(path: Path, shard: Arm) -> RunFolder:
 def _check(
     wanted: Iterable[Label], folder: RunFolder, shard: Arm, anew: Sequence[RunFolder]
 ) -> None:
-    """Raises UserError unless a shard's folder holds every row of the shard once, and no other.
+    """Raise UserError unless a shard's folder holds every row of the shard once, and no other.
 
-    ``anew`` are the folders without which the shard is run again.
+    ``anew`` are the folders to move away so that the shard is run again.
     """
     labels = Counter(wanted)
     held = Counter((str(row.get("id")), str(row.get("condition"))) for row in folder.generations())

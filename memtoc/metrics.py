@@ -67,7 +67,7 @@ def _tally(rows: Sequence[ScoredRow], matcher: str) -> tuple[Floats, Floats, Flo
 
 @cache
 def _concerned(condition: str, cell: str | None) -> list[int]:
-    """The rates whose denominator holds the rows of a condition and cell."""
+    """Return the indices of the rates whose denominator holds rows of a condition and cell."""
     return [
         at
         for at, rate in enumerate(RATES)
@@ -112,7 +112,10 @@ def _cell_mean(rates: Sequence[Rate], drawn: Floats) -> Rate:
 
 
 def _by_group(labels: Sequence[str], eligible: Floats, hits: Floats) -> dict[str, tuple[Rate, ...]]:
-    """Exact binomial intervals: a kind or family has too few questions to resample."""
+    """Return the rates of each group, with exact binomial intervals.
+
+    A kind or family has too few questions to resample.
+    """
     groups: dict[str, tuple[Rate, ...]] = {}
     for group in sorted(set(labels)):
         chosen = np.array(labels) == group
@@ -129,7 +132,7 @@ def _number(value: float) -> float | None:
 def _table(
     rows: Sequence[ScoredRow], matcher: str, field: str, names: Iterable[str]
 ) -> dict[str, dict[str, int]]:
-    """Counts of a score's field by condition; None is a row without one (an error)."""
+    """Count a score's field by condition; "none" is a row without one (an error)."""
     counted: dict[str, Counter[str]] = {}
     for row in rows:
         value = getattr(row.scores[matcher], field)

@@ -52,16 +52,16 @@ class ToolCall:
 
     @property
     def name(self) -> str:
-        """The function name that the schema declares."""
+        """Return the function name that the schema declares."""
         return str(self.schema["name"])
 
 
 @dataclass(frozen=True)
 class Question:
-    """A factual question; see the module's example row. ``far`` is None where none is known.
+    """A factual question; see the module's example row. ``far`` is None if none is known.
 
-    ``prompts`` are those that a release brings, used word for word: formulation -> ``memory`` or
-    a condition -> text; empty where an arm makes the prompts itself.
+    ``prompts`` are those that a release brings, used word for word: formulation -> ``memory`` or a
+    condition -> text; empty if an arm makes the prompts itself.
     """
 
     id: str
@@ -93,12 +93,12 @@ class Benchmark:
 
     @property
     def digest(self) -> str:
-        """sha256 over all questions, independent of where the file lies."""
+        """Return the sha256 over all questions, independent of where the file lies."""
         return digest_of([to_row(question) for question in self.questions])
 
 
 def to_row(question: Question) -> dict[str, Any]:
-    """The JSON object of a question, as in the module's example; a release's prompts too."""
+    """Return the JSON object of a question, as in the module's example; a release's prompts too."""
     row = asdict(question)
     row["question"] = row.pop("text")
     if not question.prompts:
@@ -107,7 +107,7 @@ def to_row(question: Question) -> dict[str, Any]:
 
 
 def same_value(first: str, second: str) -> bool:
-    """Whether two values are one after folding case, accents, punctuation and white space."""
+    """Return whether two values are one but for case, accents, punctuation and white space."""
     return _folded(first) == _folded(second)
 
 
@@ -118,7 +118,10 @@ def _folded(value: str) -> str:
 
 
 def question_from_row(row: Mapping[str, Any], where: str) -> Question:
-    """Validates one row; ``where`` (file and row) opens every error message."""
+    """Return a row as a question.
+
+    Raises UserError for a field that is missing or does not fit; ``where`` (file and row) opens it.
+    """
     for name in REQUIRED:
         if name not in row or row[name] in (None, ""):
             raise UserError(f"{where}: field '{name}' is missing: add it or remove the row")
@@ -155,14 +158,14 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _visible(row: Mapping[str, Any], name: str, where: str) -> str:
-    """A text of one line that a person and a model see."""
+    """Return a text of one line that a person and a model see."""
     value = _text(row, name, where)
     check_visible(value, f"field '{name}'", where)
     return value
 
 
 def check_visible(value: str, what: str, where: str, allowed: str = "") -> None:
-    """Raises UserError for a control character that is not ``allowed``, and where nothing shows.
+    """Raise UserError for a control character outside of ``allowed``, and for invisible text.
 
     ``what`` names the text, as in "field 'gold'".
     """
@@ -174,9 +177,9 @@ def check_visible(value: str, what: str, where: str, allowed: str = "") -> None:
 
 
 def one_line(value: str, what: str, where: str) -> str:
-    """The text as a person and a model see it: a tab or a line break counts as a space.
+    """Return the text with each tab or line break as a space, as a person and a model see it.
 
-    For files that are not of our own shape. Raises UserError as ``check_visible`` does.
+    For files of other shapes than ours. Raises UserError as ``check_visible`` does.
     """
     check_visible(value, what, where, allowed=LINE_BREAKS)
     folded = re.sub(rf" *[{LINE_BREAKS}][ {LINE_BREAKS}]*", " ", value)
@@ -193,7 +196,7 @@ def _aliases(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 
 def _check_content(name: str, value: Any, where: str) -> None:
-    """Refuses what cannot be written or walked through later on."""
+    """Refuse what cannot be written or walked through later on."""
     if deeper_than(value, MAX_LEVELS - 1):
         raise UserError(
             f"{where}: field '{name}' is nested too deeply: at most {MAX_LEVELS} levels"
@@ -222,10 +225,10 @@ def _tool_from_row(tool: Any, where: str) -> ToolCall:
 
 
 def check_questions(questions: Sequence[Question], wheres: Iterable[str]) -> None:
-    """Raises UserError for the first row that no arm could be run on honestly.
+    """Raise UserError for the first row that no arm could be run on honestly.
 
-    Checked: id form and uniqueness, known kind, family, fold and review, wrong values that
-    differ from the gold and from each other, and that there is any row at all.
+    Checked: id form and uniqueness, known kind, family, fold and review, wrong values that differ
+    from the gold and from each other, and that there is any row at all.
     """
     seen: dict[str, str] = {}
     for question, where in zip(questions, wheres, strict=True):
@@ -233,7 +236,7 @@ def check_questions(questions: Sequence[Question], wheres: Iterable[str]) -> Non
         if question.id in seen:
             raise UserError(f"{where}: id '{question.id}' stands already in {seen[question.id]}")
         seen[question.id] = where
-        _check_values(question, where)
+        check_wrong_values(question.near, question.far, question.gold, question.aliases, where)
 
 
 def _check_names(question: Question, where: str) -> None:
@@ -247,34 +250,35 @@ def _check_names(question: Question, where: str) -> None:
         raise UserError(f"{where}: unknown review {question.review!r}: use {', '.join(REVIEWS)}")
 
 
-def _check_values(question: Question, where: str) -> None:
-    for name in ("near", "far"):
-        wrong = getattr(question, name)
-        if wrong is not None:
-            check_wrong_value(name, wrong, question.gold, question.aliases, where)
-    if question.far is not None and same_value(question.far, question.near):
-        raise UserError(f"{where}: far {question.far!r} equals the near: give another value")
-
-
-def check_wrong_value(
-    name: str, wrong: str, gold: str, aliases: Sequence[str], where: str, called: str = "gold"
+def check_wrong_values(
+    near: str | None,
+    far: str | None,
+    gold: str,
+    aliases: Sequence[str],
+    where: str,
+    called: str = "gold",
 ) -> None:
-    """Raises UserError for a wrong value that the scorer would take for the gold.
+    """Raise UserError for a wrong value that the scorer would take for the gold, or two alike.
 
-    ``called`` is the file's word for the gold.
+    None is a value that is not there; ``called`` is the file's word for the gold.
     """
-    for right in (gold, *aliases):
-        what = f"the {called}" if right == gold else f"the alias {right!r}"
-        if same_value(wrong, right):
-            raise UserError(f"{where}: {name} {wrong!r} equals {what}: give a wrong value")
-        if match("boundary", wrong, right).matched:
-            raise UserError(
-                f"{where}: {name} {wrong!r} is scored as {what}: give a value that is no form of it"
-            )
+    given = [(name, value) for name, value in (("near", near), ("far", far)) if value is not None]
+    for name, wrong in given:
+        for right in (gold, *aliases):
+            what = f"the {called}" if right == gold else f"the alias {right!r}"
+            if same_value(wrong, right):
+                raise UserError(f"{where}: {name} {wrong!r} equals {what}: give a wrong value")
+            if match("boundary", wrong, right).matched:
+                raise UserError(
+                    f"{where}: {name} {wrong!r} is scored as {what}:"
+                    " give a value that is no form of it"
+                )
+    if near is not None and far is not None and same_value(far, near):
+        raise UserError(f"{where}: far {far!r} equals the near: give another value")
 
 
 def load_rows(path: Path) -> tuple[Question, ...]:
-    """Reads and checks a ``questions.jsonl`` of our own shape."""
+    """Load a ``questions.jsonl`` of our own shape; raises UserError for the first wrong row."""
     rows = list(read_jsonl(path, missing="check benchmark.path"))
     if not rows:
         raise UserError(f"{path} holds no question: check benchmark.path")

@@ -1,4 +1,4 @@
-"""Today's scorer on the text of a finished arm: nothing is generated, both versions are kept."""
+"""Score the text of a finished arm with today's scorer, and keep both versions."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

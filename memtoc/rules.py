@@ -1,7 +1,7 @@
 """Which settings go together: one table, asked before an arm runs and before any of a sweep does.
 
-A rule is broken by a config in canonical form. A sweep leaves such an arm out and counts it,
-where the rule says that the arm says nothing new; everything else that breaks is refused.
+Rules are asked of a config in canonical form. A sweep leaves out, and counts, an arm that would
+repeat another; every other broken rule is refused.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ RULES = (
 
 
 def _check_texts(arm: ArmSettings) -> None:
-    """Refuses a wording that says nothing and a frame that does not show the tool's value."""
+    """Refuse an empty wording and a frame that does not show the tool's value."""
     parts = {
         "formulation": asdict(arm.formulation),
         "frame.value": arm.frame.value,
@@ -107,7 +107,7 @@ def _check_texts(arm: ArmSettings) -> None:
 
 
 def _texts(part: Any) -> Iterator[tuple[str, str]]:
-    """All texts in a setting, each with its key in there."""
+    """Yield all texts in a setting, each with its key in there."""
     if isinstance(part, str):
         yield "", part
     items = part.items() if isinstance(part, Mapping) else ()

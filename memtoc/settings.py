@@ -47,8 +47,8 @@ class Formulation:
 class Frame:
     """How the outside value is presented.
 
-    ``value`` and ``noop`` are a text or a JSON object in whose strings {value} and {question}
-    are replaced; ``has_error`` says whether an error payload can be shown in this frame.
+    ``value`` and ``noop`` are a text or a JSON object in whose strings {value} and {question} are
+    replaced; ``has_error`` says whether this frame can show an error payload.
     """
 
     name: Name
@@ -132,11 +132,11 @@ class Shard:
     parts: int
 
     def holds(self, question_id: str) -> bool:
-        """Whether a question is in it; for any id this is true of exactly one part."""
+        """Return whether a question is in it; each id is in exactly one part."""
         return int(digest_of(question_id)[:16], 16) % self.parts == self.part - 1
 
     def __str__(self) -> str:
-        """As the config writes it."""
+        """Return it as the config writes it, e.g. 1/4."""
         return f"{self.part}/{self.parts}"
 
 
@@ -144,8 +144,8 @@ class Shard:
 class ArmSettings:
     """One arm: everything that gives its result a meaning, and how it is shown.
 
-    Layout and clauses are None where the benchmark brings its own prompts, the payload where no
-    condition shows it.
+    Layout and clauses are None if the benchmark brings its own prompts, the payload if no condition
+    shows it.
     """
 
     task: Literal["evaluate"]
@@ -172,7 +172,7 @@ class ArmSettings:
 
 
 def arm_settings(config: Mapping[str, Any]) -> ArmSettings:
-    """Validates a resolved config; every UserError names the key and a value that would do."""
+    """Validate a resolved config; each UserError names the key and a value that would do."""
     arm = parse(ArmSettings, {**config, "shard": _shard(config["shard"])})
     for name in arm.conditions:
         if name not in CONDITIONS:
@@ -201,7 +201,7 @@ def arm_settings(config: Mapping[str, Any]) -> ArmSettings:
 
 
 def _check_wording(wording: Formulation) -> None:
-    """Every frame finds its sentences, so that no formulation says less than another."""
+    """Check that every frame finds its sentences: formulations differ in wording alone."""
     presents, headings = get_args(Presents), get_args(Heading)
     for name, keys in (
         ("note", presents),
@@ -215,7 +215,7 @@ def _check_wording(wording: Formulation) -> None:
 
 
 def _plain_shard(given: Any) -> str | None:
-    """Without leading zeros; one part of one is no shard."""
+    """Return the shard without leading zeros; None for one part of one."""
     shard = _shard(given)
     return None if shard in (None, {"part": 1, "parts": 1}) else "{part}/{parts}".format(**shard)
 
@@ -230,11 +230,11 @@ def _shard(given: Any) -> dict[str, int] | None:
 
 
 def canonical(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The one spelling of a config in which equal arms are equal, and what was left out, in words.
+    """Return the one spelling of a config in which equal arms are equal, and notes on what is gone.
 
-    Conditions come in canonical order, once each, without those that the frame cannot show; a
-    payload without a condition that shows it is null, and so is what a release's own prompts leave
-    no room for.
+    Conditions come in canonical order, once each, without those that the frame cannot show. A
+    payload that no condition shows becomes null, and so does what a release's own prompts leave no
+    room for. Raises UserError for a setting that has no value.
     """
     need_parts(config, {"benchmark": ("source",), "frame": ("name",)})
     for name in ("conditions", "payload", "ids", "shard"):
@@ -272,7 +272,7 @@ def _texts(value: Any, key: str) -> list[str]:
 
 
 def _impossible(frame: Any) -> set[str]:
-    """Conditions that a frame cannot show; of what is no frame, ``arm_settings`` complains."""
+    """Return the conditions that a frame cannot show; ``arm_settings`` refuses other shapes."""
     if not isinstance(frame, Mapping):
         return set()
     names = set() if frame.get("has_error") else {"tool_error"}

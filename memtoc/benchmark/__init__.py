@@ -1,1 +1,1 @@
-"""What sources and construction both stand on: kinds, families, folds, drafts and sheets."""
+"""What sources and construction share: kinds, families, folds, drafts and sheets."""

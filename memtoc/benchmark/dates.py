@@ -1,12 +1,14 @@
 """Dates, years and time zones as golds write them.
 
-The parser also decides whether a gold is a date at all, so that every gold of kind date can be
-shifted.
+The parser that shifts a gold also decides whether it is a date, so that every gold of kind date can
+be shifted.
 """
 
 import re
 from dataclasses import dataclass
 from datetime import date
+
+from memtoc.scoring.numerals import ordinal
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -29,7 +31,7 @@ YEAR = re.compile(r"1\d{3}|20\d{2}")
 
 @dataclass(frozen=True)
 class WrittenDate:
-    """A date and how it is written; ``value`` is the 15th where only a month is written."""
+    """A date and how it is written; ``value`` is the 15th if only a month is written."""
 
     value: date
     form: str
@@ -57,18 +59,12 @@ class WrittenDate:
         return name.lower() if self.lower else name
 
     def _day(self) -> str:
-        day = f"{self.value.day:02d}" if self.padded else str(self.value.day)
-        return day + (_ordinal_suffix(self.value.day) if self.ordinal else "")
-
-
-def _ordinal_suffix(day: int) -> str:
-    if 11 <= day <= 13:
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+        day, digits = self.value.day, 2 if self.padded else 1
+        return ordinal(day).zfill(digits + 2) if self.ordinal else str(day).zfill(digits)
 
 
 def parse_date(text: str) -> WrittenDate | None:
-    """A whole text that is one real calendar date, or one month of a year; else None."""
+    """Return a text as one real calendar date or one month of a year; None if it is neither."""
     for form, parser in _PARSERS.items():
         if found := parser.fullmatch(text.strip()):
             return _written(form, found.groupdict())

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memtoc.questions import ToolCall
-from memtoc.scoring.text import fold
+from memtoc.scoring.text import fold, occurs
 
 
 @dataclass(frozen=True)
 class SourceQuestion:
     """A question as its source has it: one hop of one chain.
 
-    What follows ``domain`` is given only where the source was authored or built before; ``tool``
-    is the source's own tool with a call made for the question, None where it has none.
+    What follows ``domain`` is filled if the source was authored or built before; ``tool`` is the
+    source's own tool with a call made for the question, None if it has none.
     """
 
     chain: str
@@ -34,16 +34,16 @@ class SourceQuestion:
 
     @property
     def id(self) -> str:
-        """Its own name, else ``q10-1``: chain and hop, which the command line takes for a text."""
+        """Return its own name, else chain and hop: the command line keeps ``q10-1`` as text."""
         return self.name or f"q{self.chain}-{self.hop}"
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A screened question; ``dropped`` is the reason why it is left out, empty where it is kept.
+    """A screened question; ``dropped`` is the reason why it is left out, empty if it is kept.
 
-    ``echo`` is the share of the gold's content words that the question repeats. The two groups
-    are named by their first question's id and empty where a question stands alone.
+    ``echo`` is the share of the gold's content words that the question repeats. The two groups are
+    named by their first question's id and empty for a question that stands alone.
     """
 
     id: str
@@ -69,9 +69,9 @@ class WrongValues:
     """The wrong values of a question and where they come from.
 
     ``branch`` is how near was made: source, temporal, wikidata or authored; ``unresolved`` is the
-    reason where near is None. ``alternatives`` are further valid values, ``gold_aliases``,
-    ``near_aliases`` other names. ``provenance`` keeps properties, values, query and date;
-    ``kind`` is the gold's kind where its item on Wikidata told it.
+    reason if near is None. ``alternatives`` are further valid values, ``gold_aliases`` and
+    ``near_aliases`` other names. ``provenance`` keeps properties, values, query and date; ``kind``
+    is the gold's kind by its item on Wikidata, empty without one.
     """
 
     id: str
@@ -88,7 +88,7 @@ class WrongValues:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What review says: pass, repair (with the repaired near value) or exclude (with a reason)."""
+    """A review: pass, repair (with the repaired near value) or exclude (with a reason)."""
 
     verdict: str
     near_repaired: str = ""
@@ -97,23 +97,28 @@ class Verdict:
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts q2-0 before q10-0: runs of digits compare as numbers, all else as text."""
+    """Return a sort key that puts q2-0 before q10-0: runs of digits compare as numbers."""
     runs = re.findall(r"[0-9]+|[^0-9]+", text)
     return tuple((0, int(run), run) if run.isdecimal() else (1, 0, run) for run in runs)
 
 
 def normalised(text: str) -> str:
-    """Lower case; letters, digits and spaces alone; one space between words."""
+    """Return a text in lower case, its letters and digits alone, one space between words."""
     return " ".join("".join(c for c in text.lower() if c.isalnum() or c.isspace()).split())
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Lower-case words without accents and punctuation: what two spellings have in common."""
+    """Return lower-case words without accents and punctuation: what two spellings share."""
     return tuple(re.findall(r"\w+", fold(text).lower().replace("'", "").replace("_", " ")))
 
 
+def names(text: str, value: str) -> bool:
+    """Return whether ``value`` stands in ``text``, word for word: not "Paris" in "Parisian"."""
+    return occurs(words_of(value), words_of(text))
+
+
 def groups_of(links: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Member -> name of its connected group (the least member in natural order)."""
+    """Return member -> name of its connected group, the least member in natural order."""
     parent: dict[str, str] = {}
 
     def root(member: str) -> str:
@@ -124,5 +129,7 @@ def groups_of(links: Iterable[tuple[str, str]]) -> dict[str, str]:
 
     for first, second in links:
         low, high = sorted((root(first), root(second)), key=natural_key)
+        # The least member stays the root, so that names of groups do not depend on the order of
+        # links.
         parent[high] = low
     return {member: root(member) for member in list(parent)}

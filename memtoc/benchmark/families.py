@@ -1,7 +1,7 @@
 """What a templated question asks for: a role, and the subject whose role it is.
 
-``Who is the father of Norah Jones?`` asks for the role ``father`` of ``Norah Jones`` and is of
-the family ``genealogy``. A question in other words is ``free_form``, whatever its topic.
+``Who is the father of Norah Jones?`` asks for the role ``father`` of ``Norah Jones`` and is of the
+family ``genealogy``. A question in other words is ``free_form``, whatever its topic.
 """
 
 import re
@@ -30,7 +30,7 @@ OTHER_ROLES = (
 
 @dataclass(frozen=True)
 class Asked:
-    """Family of a question; role and subject where its wording is a template."""
+    """Family of a question; role and subject if its wording is a template."""
 
     family: str
     role: str | None = None
@@ -44,7 +44,7 @@ def _template(opening: str, roles: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def roles_of(family: str) -> tuple[str, ...]:
-    """The roles that a templated family's questions can ask for; empty for free_form."""
+    """Return the roles that a templated family can ask for; empty for free_form."""
     return {
         "genealogy": RELATIONS,
         "creator_role": CREDITS,
@@ -69,7 +69,7 @@ _TERRITORY = re.compile(
 
 
 def asked_by(question: str) -> Asked:
-    """Family, role (lower case) and subject of a question; role and subject None if untemplated."""
+    """Return family, role (lower case) and subject; the latter two None without a template."""
     text = " ".join(question.split())
     for family, template in _TEMPLATES:
         if found := template.fullmatch(text):

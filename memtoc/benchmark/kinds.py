@@ -1,4 +1,4 @@
-"""The kind of a gold: read off its text where that tells, else off Wikidata's classes."""
+"""The kind of a gold: by its text if that suffices, else by its classes on Wikidata."""
 
 import re
 from collections.abc import Collection
@@ -21,8 +21,9 @@ TEMPORAL = ("date", "year", "timezone")
 
 
 def kind_of(gold: str, roots: Collection[str] = ()) -> str:
-    """One of memtoc.questions.KINDS; ``roots`` are the Wikidata root classes of the gold."""
+    """Return one of memtoc.questions.KINDS; ``roots`` are the gold's Wikidata root classes."""
     text = gold.strip()
+    # Before number: four digits from 1000 to 2099 are a year.
     if YEAR.fullmatch(text):
         return "year"
     if parse_date(text):

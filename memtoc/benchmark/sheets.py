@@ -18,8 +18,10 @@ from harness.files import write_atomic
 # taken off again on reading.
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
+# A returned workbook is outside data, and a zip file: bounded before and after it is opened.
 _MOST_BYTES = 64 * 2**20
 _MOST_ROWS, _MOST_COLUMNS = 100_000, 64
+# openpyxl writes the time of creation; a build's bytes must not depend on it.
 _EPOCH = datetime(2000, 1, 1)
 _STAMP = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 
@@ -27,7 +29,7 @@ Row = Mapping[str, str]
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Row]) -> str:
-    """A csv with a header row; formula-looking cells are guarded as text."""
+    """Return a csv with a header row; cells that look like formulas are guarded as text."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -45,14 +47,14 @@ def _unguarded(value: str) -> str:
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
-    """Writes ``csv_text`` as a whole file."""
+    """Write ``csv_text`` as a whole file."""
     write_atomic(path, csv_text(columns, rows))
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Row number (the header is row 1) and cells of a csv that has at least ``columns``.
+    """Yield row number (the header is row 1) and cells of a csv that has at least ``columns``.
 
-    Raises UserError, naming file and row, for what is missing, of another encoding or ragged.
+    Raises UserError, naming file and row, for a missing column, another encoding or a ragged row.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -88,7 +90,7 @@ def _table(
 def write_xlsx(
     path: Path, columns: Sequence[str], rows: Iterable[Row], choices: Mapping[str, Sequence[str]]
 ) -> None:
-    """A workbook of one sheet, all cells text; ``choices`` are drop-down lists by column."""
+    """Write a workbook of one sheet, all cells text; ``choices`` are drop-downs by column."""
     from openpyxl import Workbook
     from openpyxl.styles import Alignment, Font
     from openpyxl.utils import get_column_letter
@@ -134,7 +136,7 @@ def _offer(sheet: Any, letter: str, choices: Sequence[str]) -> None:
 
 
 def _timeless(book: Any) -> bytes:
-    """The workbook's bytes without the times at which it and its parts were written."""
+    """Return the workbook's bytes without the times at which it and its parts were written."""
     written, timeless = io.BytesIO(), io.BytesIO()
     book.save(written)
     with zipfile.ZipFile(written) as source, zipfile.ZipFile(timeless, "w") as target:
@@ -147,7 +149,7 @@ def _timeless(book: Any) -> bytes:
 
 
 def read_xlsx(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Row number and cells, as texts, of a workbook's first sheet; errors as in ``read_csv``."""
+    """Yield row number and cells, as texts, of a workbook's first sheet; raises as ``read_csv``."""
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -158,6 +160,7 @@ def read_xlsx(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[st
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}: check the path") from error
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
+        # UserError is a ValueError: let our own messages through.
         if isinstance(error, UserError):
             raise
         raise UserError(f"{path} is not an xlsx workbook ({error}): save it as one") from error
@@ -174,7 +177,7 @@ def read_xlsx(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[st
 
 
 def _trimmed(line: Sequence[str], width: int) -> list[str]:
-    """A line as wide as the header; what stands to the right of it counts as a ragged row."""
+    """Return a line as wide as the header; text to the right of it makes a ragged row."""
     filled = max((n for n, cell in enumerate(line, start=1) if cell.strip()), default=0)
     return [*line, *[""] * width][: max(width, filled)]
 
@@ -195,5 +198,5 @@ def _cell_text(cell: Any, where: str) -> str:
 
 
 def read_sheet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """``read_xlsx`` or ``read_csv``, by the file's ending."""
+    """Yield the rows of an xlsx or a csv, by the file's ending."""
     return (read_xlsx if path.suffix.lower() == ".xlsx" else read_csv)(path, columns)

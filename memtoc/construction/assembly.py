@@ -1,4 +1,4 @@
-"""Drafts, wrong values, verdicts and folds put together into a benchmark folder."""
+"""Put drafts, wrong values, verdicts and folds together into a benchmark folder."""
 
 import platform
 from collections import Counter
@@ -17,6 +17,7 @@ from memtoc.questions import FOLDS, Benchmark, Question, check_questions, to_row
 from memtoc.sources.schemas import call_for, check_call
 
 QUESTIONS, MANIFEST = "questions.jsonl", "manifest.json"
+# What the bytes of a build depend on: similarities, folds, schema checks and workbooks.
 _LIBRARIES = ("rapidfuzz", "numpy", "scipy", "jsonschema", "openpyxl")
 
 
@@ -26,10 +27,10 @@ def assemble(
     wrong: Mapping[str, WrongValues],
     authored: Mapping[str, tuple[str, str | None]],
 ) -> list[Question]:
-    """The kept drafts as questions; near is empty where there is none, the fold is still A.
+    """Return the kept drafts as questions, all in fold A; near is empty if there is none yet.
 
-    A tool of the source is used where there is one, else the (family, kind) tool. Raises UserError
-    for a draft that the distract stage has not seen.
+    A question keeps its source's own tool; without one it gets the tool of its family and kind.
+    Raises UserError for a draft that the distract stage has not seen.
     """
     questions = []
     for draft in drafts:
@@ -53,8 +54,11 @@ def _question(
     near, far, branch = values.near, values.far, values.branch
     if authored is not None:
         near, far, branch = authored[0], authored[1] or far, "authored"
+    # A kept value keeps the source's own word for its origin (wikidata, human ...), since folds are
+    # balanced on who made the wrong value.
     if branch == "source" and source is not None:
         branch = source.source or branch
+    # By its text a person or a work is other_string; its item on Wikidata tells them apart.
     kind = values.kind or draft.kind
     aliases = (*(source.aliases if source else ()), *values.gold_aliases)
     tool = source.tool if source is not None else None
@@ -67,6 +71,7 @@ def _question(
         kind=kind,
         family=draft.family,
         chain=draft.chain,
+        # A question must have a fold to be valid; the fold stage draws the real one.
         fold=FOLDS[0],
         tool=tool or call_for(draft.text, draft.family, kind),
         source=branch,
@@ -75,9 +80,9 @@ def _question(
 
 
 def fold_members(drafts: Iterable[Draft], questions: Sequence[Question]) -> list[Member]:
-    """What the folds are balanced on; near-duplicate and linked groups bind like chains.
+    """Return what the folds are balanced on, for each question that has a near value.
 
-    A question that has no near value yet is in no fold.
+    Near-duplicate and linked groups bind their questions as chains do.
     """
     by_id = {question.id: question for question in questions}
     return [
@@ -97,6 +102,7 @@ def fold_members(drafts: Iterable[Draft], questions: Sequence[Question]) -> list
             ),
         )
         for draft in drafts
+        # A question that waits for people is in no benchmark yet, and in no fold.
         if draft.id in by_id and by_id[draft.id].near.strip()
     ]
 
@@ -104,9 +110,9 @@ def fold_members(drafts: Iterable[Draft], questions: Sequence[Question]) -> list
 def finished(
     questions: Iterable[Question], folds: Mapping[str, str]
 ) -> tuple[list[Question], list[str]]:
-    """The questions that have a near value, each in its fold, and the ids of those that have none.
+    """Return the questions with a near value, each in its fold, and the ids of the others.
 
-    Every question and every stored call is checked as a loader would check it.
+    Raises UserError for a question or a stored call that a loader would refuse.
     """
     questions = list(questions)
     done = [replace(q, fold=folds[q.id]) for q in questions if q.near.strip()]
@@ -118,7 +124,7 @@ def finished(
 
 
 def counts_of(questions: Sequence[Question]) -> dict[str, Any]:
-    """What a report and the manifest say of a benchmark: sizes, verdicts, far values, mixes."""
+    """Return the sizes, verdicts, far values and mixes that report and manifest state."""
     analysis = [question for question in questions if question.review != "exclude"]
     return {
         "questions": len(questions),
@@ -136,18 +142,18 @@ def counts_of(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _mix(values: Iterable[str]) -> dict[str, int]:
-    """Counts, commonest first, ties by name."""
+    """Return counts, commonest first, ties by name."""
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that a build's bytes depend on."""
+    """Return the versions of Python and of the libraries that a build's bytes depend on."""
     major, minor, _ = platform.python_version_tuple()
     return {"python": f"{major}.{minor}"} | {name: version(name) for name in _LIBRARIES}
 
 
 def write_benchmark(out: Path, benchmark: Benchmark) -> None:
-    """questions.jsonl and manifest.json; the same benchmark gives the same bytes."""
+    """Write questions.jsonl and manifest.json; equal benchmarks give equal bytes."""
     write_jsonl(out / QUESTIONS, (to_row(question) for question in benchmark.questions))
     write_json(
         out / MANIFEST,

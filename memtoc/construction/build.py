@@ -1,4 +1,4 @@
-"""A build from end to end: its stages in order, and what each says to the person who builds."""
+"""A build from end to end: its stages in order, and what each reports in the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from harness.terminal import console as terminal
 from harness.terminal import say
 from memtoc.construction import stages, tables
 from memtoc.construction.assembly import MANIFEST, QUESTIONS
-from memtoc.construction.checks import Report
+from memtoc.construction.checks import counted
 from memtoc.construction.collecting import Collected
 from memtoc.construction.reading import read_source
 from memtoc.construction.review import read_overlay
@@ -27,8 +27,8 @@ from memtoc.construction.settings import (
     build_settings,
 )
 from memtoc.construction.wikidata import Wikidata
-from memtoc.questions import Benchmark
 
+# In the terminal; checks.md names all.
 SHOWN_VIOLATIONS = 20
 # What a stage cannot start without, and the stage that leaves it.
 NEEDS = {
@@ -43,48 +43,45 @@ NEEDS = {
 
 @dataclass(frozen=True)
 class Build:
-    """A build under way; ``work`` holds the files between the stages."""
+    """A build under way, with its settings and the console that it writes to."""
 
     settings: BuildSettings
     console: Console
 
     @property
     def out(self) -> Path:
-        """The benchmark's folder."""
+        """Return the benchmark's folder."""
         return Path(self.settings.out)
 
     @property
     def work(self) -> Path:
-        """The stages' folder, inside the benchmark's."""
+        """Return the folder of the files between the stages, inside the benchmark's."""
         return self.out / "work"
 
     def say(self, stage: str, text: str) -> None:
-        """A line of a stage."""
+        """Print a line under a stage's name."""
         say(self.console, f"{stage:<9} {text}")
 
 
 def build(settings: BuildSettings, console: Console) -> Outcome:
-    """Runs the chosen stages in their order; stops early where people owe values.
+    """Run the chosen stages in their order, and stop early where people owe values.
 
     Raises UserError for anything a user can mend.
     """
     job = Build(settings, console)
     for stage in (name for name in STAGES if name in settings.stages):
-        _check_needs(job, stage)
+        if stage in NEEDS:
+            name, by = NEEDS[stage]
+            if not (job.work / name).is_file():
+                raise UserError(f"{job.work / name} is not there: add {by} to stages")
         owed = RUN[stage](job)
         if owed:
             job.say("", f"waiting for {owed} in {job.work}; then run the same command again")
             break
+    # A file edited by hand makes later stages stale; nothing reruns them unasked.
     for stage in tables.outdated(job.work):
         job.say("note", f"what {stage} read has changed since it ran: run it again")
     return Outcome("done", name=settings.benchmark.name, folder=settings.out)
-
-
-def _check_needs(job: Build, stage: str) -> None:
-    if stage in NEEDS:
-        name, by = NEEDS[stage]
-        if not (job.work / name).is_file():
-            raise UserError(f"{job.work / name} is not there: add {by} to stages")
 
 
 def _screen(job: Build) -> str:
@@ -92,6 +89,7 @@ def _screen(job: Build) -> str:
     source = read_source(spec, Path(job.settings.paths.cache) / "sources")
     for remark in source.remarks:
         job.say("note", remark)
+    # Reading is no stage of its own for the user: each screening starts from the source as it is.
     stages.read_stage(job.work, spec.name, source.questions, source.notes, source.review)
     counts = stages.screen_stage(job.work)
     kept = counts.pop("kept")
@@ -113,8 +111,9 @@ def _distract(job: Build) -> str:
 
 @contextmanager
 def _wikidata(job: Build) -> Iterator[Wikidata | None]:
-    """A client where one is wanted and any question needs it."""
+    """Open a client if one is wanted and any question needs it."""
     chosen = job.settings.distractors
+    # A build of dates and time zones alone needs no network, and so no user agent.
     if not isinstance(chosen, FromWikidata) or not stages.needs_wikidata(job.work):
         yield None
         return
@@ -134,20 +133,15 @@ def _author(job: Build) -> str:
 def _check(job: Build) -> str:
     strict = job.settings.strict
     report = stages.check_stage(job.work, job.settings.last_year, strict)
-    _say_report(job, "check", report)
-    return ""
-
-
-def _say_report(job: Build, stage: str, report: Report) -> None:
     found = report.violations
-    told = "; strict=false: told, not stopped" if found else ""
-    plural = "" if len(found) == 1 else "s"
-    job.say(stage, f"{report.checked} questions, {len(found)} violation{plural}{told}")
+    note = "; strict=false: told, not stopped" if found else ""
+    job.say("check", f"{report.checked} questions, {counted(len(found), 'violation')}{note}")
     for violation in found[:SHOWN_VIOLATIONS]:
         what = f"{violation.id} {violation.field} '{violation.value}'"
         job.say("", f"{what}: {violation.rule} ({violation.detail})")
     if len(found) > SHOWN_VIOLATIONS:
         job.say("", f"{len(found) - SHOWN_VIOLATIONS} more in {job.work / 'checks.md'}")
+    return ""
 
 
 def _review(job: Build) -> str:
@@ -178,24 +172,19 @@ def _fold(job: Build) -> str:
     chosen = job.settings.folds
     assignment = Path(chosen.path) if isinstance(chosen, FileFolds) else chosen.name
     facts = stages.fold_stage(job.work, job.settings.seed, assignment)
-    crossing = facts["groups_crossing"]
     job.say(
         "fold",
         f"{_listed(facts['sizes'])}; imbalance {facts['imbalance']:g};"
-        f" no chain in both, {crossing} group{'' if crossing == 1 else 's'} in both",
+        f" no chain in both, {counted(facts['groups_crossing'], 'group')} in both",
     )
     return ""
 
 
 def _write(job: Build) -> str:
     wanted = job.settings
+    # Either may keep repairs off: the build's own setting, or that of a source that brings some.
     repairs = wanted.apply_repairs and getattr(wanted.benchmark, "apply_repairs", True)
     benchmark = stages.write_stage(job.work, job.out, wanted.last_year, wanted.strict, repairs)
-    _say_counts(job, benchmark)
-    return ""
-
-
-def _say_counts(job: Build, benchmark: Benchmark) -> None:
     counts: Mapping[str, Any] = benchmark.notes["counts"]
     job.say(
         "write",
@@ -211,6 +200,7 @@ def _say_counts(job: Build, benchmark: Benchmark) -> None:
         job.say("", f"violations among what will be scored: {_listed(violations)}")
     job.say("", f"{QUESTIONS} and {MANIFEST} in {job.out}")
     job.say("", f"python evaluate.py benchmark=folder benchmark.path={job.out}")
+    return ""
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -229,7 +219,7 @@ RUN: Mapping[str, Callable[[Build], str]] = {
 
 
 def plan_build(config: dict[str, Any]) -> Plan[BuildSettings]:
-    """Return the plan of a build; nothing stays in memory between two builds."""
+    """Return the plan of a build; two builds in one process share nothing."""
     return Plan(config, build_settings(config))
 
 

@@ -1,7 +1,7 @@
 """What must hold for every wrong value before a benchmark is worth running.
 
-A violation names the question, the value and the rule; the report goes out as markdown for people
-and as JSON for programs. Nothing here changes a value.
+A violation names the question, the value and the rule. The report goes out as markdown for people
+and as JSON for programs; every value stays as it is.
 """
 
 from collections import Counter
@@ -10,17 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from memtoc.benchmark.dates import TIMEZONE, parse_date
-from memtoc.benchmark.drafts import WrongValues, words_of
+from memtoc.benchmark.drafts import WrongValues, names
 from memtoc.benchmark.kinds import TEMPORAL, kind_of
-from memtoc.construction.temporal import (
-    FAR_DAYS,
-    FAR_YEARS,
-    NEAR_DAYS,
-    NEAR_YEARS,
-)
+from memtoc.construction.temporal import FAR_DAYS, FAR_YEARS, NEAR_DAYS, NEAR_YEARS
 from memtoc.questions import Question, same_value
 from memtoc.scoring.match import match
-from memtoc.scoring.text import occurrences
 
 RULES = {
     "missing": "a near value is there",
@@ -52,7 +46,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Report:
-    """All violations of a benchmark, and how many questions were looked at."""
+    """All violations of a benchmark, and the number of questions checked."""
 
     checked: int
     violations: tuple[Violation, ...]
@@ -60,7 +54,7 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Violations by rule, in the order of RULES; rules that held are left out."""
+        """Return the broken rules in the order of RULES, each with its number of violations."""
         found = Counter(violation.rule for violation in self.violations)
         return {rule: found[rule] for rule in RULES if found[rule]}
 
@@ -68,17 +62,19 @@ class Report:
 def check(
     questions: Iterable[Question], wrong: Mapping[str, WrongValues], last_year: int | None
 ) -> Report:
-    """Checks near and far of all questions; ``wrong`` adds aliases and provenance by id.
+    """Check near and far of all questions; ``wrong`` adds aliases and provenance by id.
 
-    ``last_year`` is the last year that is not the future; None leaves that rule out.
+    ``last_year`` is the last year before the future; None leaves that rule out.
     """
     questions = list(questions)
+    # Without provenance a value is held against the question alone.
     none = WrongValues("", None, None, "")
     violations = [
         violation
         for question in questions
         for violation in _violations(question, wrong.get(question.id, none), last_year)
     ]
+    # Said in the report, since the rule on sex holds only where both are known.
     known = sum(None not in _sexes(wrong.get(q.id, none), "near") for q in questions)
     return Report(len(questions), tuple(violations), known)
 
@@ -99,6 +95,7 @@ def _broken(
     question: Question, wrong: WrongValues, field: str, value: str, last_year: int | None
 ) -> Iterator[tuple[str, str]]:
     if same_value(value, question.gold):
+        # It would be scored as the gold as well: one violation is enough.
         yield "equals_gold", f"gold is '{question.gold}'"
         return
     if field == "far" and same_value(value, question.near):
@@ -107,7 +104,9 @@ def _broken(
         if same_value(value, other):
             yield "other_valid_value", f"'{other}' is valid too"
     yield from _names(question, wrong, field, value)
-    if occurs(value, question.text):
+    # The one violation of the released benchmark: for "Who is the father of Henry Ford Ii?" the
+    # repaired value is Henry Ford, which the question holds.
+    if names(question.text, value):
         yield "in_question", "the question names it"
     written, right = _written(value, question.kind), _written(question.gold, question.kind)
     if written != right:
@@ -116,6 +115,7 @@ def _broken(
         yield "kind", f"the gold '{question.gold}' does not read as a {question.kind}"
     elif question.kind in TEMPORAL:
         yield from _temporal(question, field, value, last_year)
+    # "1,000" differs from a gold "1000" by its form.
     elif right == "number" and _marks(value) != _marks(question.gold):
         yield "format", f"gold is '{question.gold}'"
     gold_sex, sex = _sexes(wrong, field)
@@ -130,7 +130,7 @@ def _broken(
 
 
 def _written(value: str, kind: str) -> str:
-    """Kind by the text alone; where a number is asked for, one of four digits is no year."""
+    """Return the kind by the text alone; for a number, "1889" is a number and no year."""
     written = kind_of(value)
     return "number" if kind == "number" and written == "year" else written
 
@@ -139,33 +139,35 @@ def _marks(number: str) -> set[str]:
     return set(number) & set(",.% ")
 
 
-def occurs(value: str, text: str) -> bool:
-    """Whether ``value`` stands in ``text``, word for word."""
-    return next(occurrences(words_of(value), words_of(text)), None) is not None
+def scored_as_one(one: str, other: str) -> bool:
+    """Return whether our matcher takes either value for the other."""
+    return match("boundary", one, other).matched or match("boundary", other, one).matched
 
 
 def _names(
     question: Question, wrong: WrongValues, field: str, value: str
 ) -> Iterator[tuple[str, str]]:
     right = (question.gold, *question.aliases, *wrong.gold_aliases, *wrong.alternatives)
+    # Aliases were looked up for the generated value; one that people put in its place has none.
     known = field == "near" and value == wrong.near
     named = (value, *(wrong.near_aliases if known else ()))
     said = [
         f"'{one}' and '{other}'"
         for one in named
         for other in dict.fromkeys(right)
-        if match("boundary", one, other).matched or match("boundary", other, one).matched
+        if scored_as_one(one, other)
     ]
+    # What the scorer takes for the gold would count as a right answer, so this rule comes first.
     if said:
         yield "says_gold", f"scored as one: {said[0]}"
     elif kind_of(question.gold) == "other_string" and (
-        occurs(value, question.gold) or occurs(question.gold, value)
+        names(question.gold, value) or names(value, question.gold)
     ):
         yield "shares_name", f"gold is '{question.gold}'"
 
 
 def _sexes(wrong: WrongValues, field: str) -> tuple[str | None, str | None]:
-    """Sex of the gold and of a value, each None where the provenance does not tell."""
+    """Return the sex of the gold and of a value, each None if the provenance lacks it."""
     known = [wrong.provenance.get(name) for name in ("gold", field)]
     gold, value = (k.get("sex") if isinstance(k, Mapping) else None for k in known)
     return gold, value
@@ -187,6 +189,7 @@ def _temporal(
         gold_date, date = parse_date(question.gold), parse_date(value)
         if gold_date is None or date is None:
             return
+        # A wrong date must not differ from the gold by its form.
         if (gold_date.form, gold_date.short, gold_date.comma) != (
             date.form,
             date.short,
@@ -202,8 +205,13 @@ def _temporal(
         yield "future", f"after {last_year}"
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a count in words, e.g. "1 violation" or "2 violations"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def as_json(report: Report) -> dict[str, Any]:
-    """The report as a JSON object: checked, counts by rule, violations, and what a rule means."""
+    """Return the report as a JSON object: checked, counts by rule, violations, rules in words."""
     return {
         "checked": report.checked,
         "sex_known": report.sex_known,
@@ -214,12 +222,11 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def as_markdown(report: Report) -> str:
-    """The report as a page: a table of rules and a table that names each violation."""
-    total = len(report.violations)
+    """Return the report as a page: a table of rules and a table of violations."""
     lines = [
         "# Checks",
         "",
-        f"{report.checked} questions, {total} violation{'' if total == 1 else 's'}."
+        f"{report.checked} questions, {counted(len(report.violations), 'violation')}."
         f" The sex of gold and near is known for {report.sex_known}.",
         "",
     ]
@@ -240,5 +247,6 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _line(cells: Sequence[str]) -> str:
+    # A bar or a tag in a question would break the table.
     shown = (" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
     return f"| {' | '.join(cell.replace('<', '&lt;') for cell in shown)} |"

@@ -1,4 +1,4 @@
-"""Packets that go out to two people, come back, are merged, and adjudicated where they differ."""
+"""Send packets to two people, read them back, merge them, and adjudicate differences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PACKETS, RETURNED = "packets", "returned"
 
 @dataclass(frozen=True)
 class Collected:
-    """Where a pair of packets stands; ``waiting`` says for what, and is empty once all is done."""
+    """The state of a pair of packets; ``waiting`` names what is owed, empty once all is done."""
 
     sent: int
     waiting: str
@@ -34,18 +34,21 @@ class Collected:
 
     @property
     def decided(self) -> dict[str, Row]:
-        """All decisions, by id."""
+        """Return all decisions, by id."""
         return {**self.agreed, **self.adjudicated}
 
 
 def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collected:
-    """Sends packets to folder/packets and reads what came back under the same names in returned/.
+    """Write packets to folder/packets and read what came back under their names in returned/.
 
-    Disagreements go out as an adjudication sheet and come back the same way.
+    Rows on which two people differ go out as an adjudication sheet and come back the same way.
+    Raises UserError for a packet that cannot be taken, see ``read_packet``.
     """
     if not rows:
         return Collected(0, "", {}, {}, {}, {})
     write_packets(folder / PACKETS, form, rows, seed)
+    # Sheets come back in a folder of their own, since those in packets/ are written anew on each
+    # run.
     paths = [_returned(folder, f"{form.name}_{who}") for who in ANNOTATORS]
     missing = [who for who, path in zip(ANNOTATORS, paths, strict=True) if path is None]
     if missing:
@@ -60,6 +63,7 @@ def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collect
 def _adjudicated(
     folder: Path, form: Form, rows: Sequence[Row], merged: Merge
 ) -> tuple[dict[str, Row], str]:
+    # Two people who agree throughout need no third.
     if not merged.disputed:
         return {}, ""
     write_adjudication(folder / PACKETS, form, rows, merged)
@@ -73,6 +77,7 @@ def _adjudicated(
 def _returned(folder: Path, name: str) -> Path | None:
     found = [folder / RETURNED / f"{name}{ending}" for ending in (".xlsx", ".csv")]
     there = [path for path in found if path.is_file()]
+    # Which of the two was edited last cannot be told.
     if len(there) > 1:
         raise UserError(f"{there[0]} came back twice, as xlsx and csv: keep one of them")
     return there[0] if there else None

@@ -1,4 +1,4 @@
-"""A source file from its publisher: resumed where it broke off, its digest checked."""
+"""Fetch a source file from its publisher, resumed where it broke off, its digest checked."""
 
 import time
 from collections.abc import Callable
@@ -23,11 +23,12 @@ def fetch(
     most_bytes: int = 2**30,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Path:
-    """Leaves the file at ``target`` and gives its path; a file that is there already is kept.
+    """Leave the file at ``target`` and return its path; a file that is already there is kept.
 
-    What has arrived stays in ``target.part`` and is gone on with, in this run or the next.
-    ``progress`` gets (bytes so far, bytes in all or None). Raises UserError for a digest other
-    than ``sha256``, a refusal, a file over ``most_bytes``, and after ``attempts`` broken tries.
+    What has arrived stays in ``target.part``, and this run or the next continues from it.
+    ``progress`` gets (bytes so far, bytes in all or None); ``timeout`` is in seconds. Raises
+    UserError for a digest other than ``sha256``, a refusal, a file over ``most_bytes``, and after
+    ``attempts`` broken tries.
     """
     if target.is_file():
         _check_digest(target, sha256, url)
@@ -47,6 +48,7 @@ def fetch(
                 ) from error
             sleep(2.0**attempt)
     _check_digest(part, sha256, url)
+    # Only a file of the pinned digest gets the target's name.
     part.replace(target)
     return target
 
@@ -56,14 +58,17 @@ def _get(url: str, part: Path, progress: Progress | None, timeout: float, most_b
     # A compressed reply could not be gone on with by its byte count.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with httpx.stream("GET", url, headers=headers, timeout=timeout, follow_redirects=True) as reply:
+        # Nothing is left to send: the part is whole, and its digest decides.
         if reply.status_code == 416:
             return
+        # A busy server is asked again like a broken line; a refusal is not.
         if reply.status_code >= 500 or reply.status_code == 429:
             raise httpx.ReadError(f"HTTP {reply.status_code}")
         if reply.status_code not in (200, 206):
             raise UserError(
                 f"{url} answers HTTP {reply.status_code}: check benchmark.publisher.url"
             )
+        # A server without ranges sends the whole file again: it replaces the part.
         have = have if reply.status_code == 206 else 0
         length = reply.headers.get("Content-Length", "")
         total = have + int(length) if length.isdecimal() else None

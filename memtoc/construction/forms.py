@@ -34,6 +34,7 @@ def _authoring_problem(row: Row) -> str:
     return ""
 
 
+# Blind: neither source nor branch, chain or fold is shown, and the order is each reviewer's own.
 REVIEW = Form(
     "review",
     ("id", "question", "gold", "near"),
@@ -46,6 +47,7 @@ REVIEW = Form(
     compared=("verdict", "new_value"),
     problem=_review_problem,
 )
+# The kind tells the author what sort of value fits; a suggestion is a find from another country.
 AUTHORING = Form(
     "authoring",
     ("id", "question", "gold", "kind", "suggestion"),
@@ -56,7 +58,7 @@ AUTHORING = Form(
 
 
 def review_rows(drafts: Iterable[Draft], wrong: Mapping[str, WrongValues]) -> list[Row]:
-    """What a reviewer sees: no source, branch, chain or fold."""
+    """Return what a reviewer sees: id, question, gold and near, without their origin."""
     return [
         {"id": d.id, "question": d.text, "gold": d.gold, "near": wrong[d.id].near or ""}
         for d in drafts
@@ -65,7 +67,7 @@ def review_rows(drafts: Iterable[Draft], wrong: Mapping[str, WrongValues]) -> li
 
 
 def authoring_rows(drafts: Iterable[Draft], wrong: Mapping[str, WrongValues]) -> list[Row]:
-    """The questions that no generator found a near value for, with a suggestion where one is."""
+    """Return the questions that still lack a near value, with a suggestion if there is one."""
     return [
         {
             "id": draft.id,

@@ -1,7 +1,7 @@
 """Packets for two annotators: written blind, read back cell by cell, merged, adjudicated.
 
-A ``Form`` says what an annotator sees and fills in; review and authoring
-differ in nothing else (see forms.py). Each packet goes out as xlsx and as csv; either comes back.
+A ``Form`` says what an annotator sees and fills in; forms.py holds those of review and authoring.
+Each packet goes out as xlsx and as csv; either comes back.
 """
 
 from collections import Counter
@@ -15,13 +15,15 @@ from memtoc.benchmark.drafts import natural_key
 from memtoc.benchmark.sheets import Row, read_sheet, write_csv, write_xlsx
 from memtoc.questions import same_value
 
+# Two, so that agreement can be measured; a third sees only what they differ on.
 ANNOTATORS = ("1", "2")
+# A returned packet is outside text, so its cells are bounded.
 MOST_SIGNS = 2_000
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column to fill in: one of ``choices``, or free text where there are none."""
+    """A column to fill in: one of ``choices``, or free text if there are none."""
 
     name: str
     choices: tuple[str, ...] = ()
@@ -32,8 +34,8 @@ class Field:
 class Form:
     """A kind of packet. ``shown`` starts with id and must come back unchanged.
 
-    ``problem`` names what is wrong with a filled row as a whole (empty: nothing); ``compared``
-    are the fields in which two annotators must agree.
+    ``problem`` returns what is wrong with a filled row as a whole, empty if it is right;
+    ``compared`` are the fields in which two annotators must agree.
     """
 
     name: str
@@ -44,12 +46,12 @@ class Form:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Header of a packet."""
+        """Return the header of a packet."""
         return (*self.shown, *(field.name for field in self.fields))
 
     @property
     def choices(self) -> dict[str, tuple[str, ...]]:
-        """Drop-down lists by column."""
+        """Return the drop-down lists by column."""
         return {field.name: field.choices for field in self.fields if field.choices}
 
 
@@ -61,7 +63,7 @@ class Merge:
     """Two packets laid side by side, by id.
 
     ``agreement`` is the raw share of equal choices and ``kappa`` Cohen's coefficient, for each
-    field with choices; kappa is None where both annotators used one same choice throughout.
+    field with choices; kappa is None if both annotators used one same choice throughout.
     """
 
     agreed: Filled
@@ -71,9 +73,13 @@ class Merge:
 
 
 def write_packets(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> list[Path]:
-    """One packet an annotator, as xlsx and csv, each in an order of its own drawn from the seed."""
+    """Write one packet an annotator, as xlsx and csv, and return their paths.
+
+    Each is in an order of its own, drawn from the seed.
+    """
     paths = []
     for annotator in ANNOTATORS:
+        # Sorted before the draw: the bytes depend on the seed, not on the order of the rows.
         shuffled = sorted(rows, key=lambda row: natural_key(row["id"]))
         generator(seed, f"packet {form.name}", annotator).shuffle(shuffled)
         shown = [{name: row.get(name, "") for name in form.shown} for row in shuffled]
@@ -82,10 +88,14 @@ def write_packets(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> l
 
 
 def _write_both(stem: Path, form: Form, rows: Sequence[Row]) -> list[Path]:
-    """A sheet as xlsx and csv; raises UserError rather than write over what someone filled in."""
+    """Write a sheet as xlsx and csv; raises UserError if one of them has been filled in."""
     paths = [stem.with_name(f"{stem.name}{ending}") for ending in (".xlsx", ".csv")]
     for path in paths:
-        if path.is_file() and _is_filled(path, form):
+        if path.is_file() and any(
+            row[field.name].strip()
+            for _, row in read_sheet(path, form.columns)
+            for field in form.fields
+        ):
             raise UserError(
                 f"{path} has been filled in: move it to {path.parent.parent / 'returned'} first"
             )
@@ -94,16 +104,11 @@ def _write_both(stem: Path, form: Form, rows: Sequence[Row]) -> list[Path]:
     return paths
 
 
-def _is_filled(path: Path, form: Form) -> bool:
-    names = [field.name for field in form.fields]
-    return any(row[name].strip() for _, row in read_sheet(path, form.columns) for name in names)
-
-
 def read_packet(path: Path, form: Form, rows: Sequence[Row]) -> dict[str, Row]:
-    """The filled fields of a returned packet (xlsx or csv), by id.
+    """Return the filled fields of a returned packet (xlsx or csv), by id.
 
-    Raises UserError, naming file and row, for an unknown, doubled or missing row, a shown text
-    that was edited, and a cell that the form does not allow.
+    Raises UserError, naming file and row, for an unknown, doubled or missing row, a shown text that
+    was edited, and a cell that the form does not allow.
     """
     sent = {row["id"]: row for row in rows}
     filled: dict[str, Row] = {}
@@ -123,6 +128,7 @@ def read_packet(path: Path, form: Form, rows: Sequence[Row]) -> dict[str, Row]:
 
 def _check_unchanged(row: Row, sent: Row, form: Form, where: str) -> None:
     for name in form.shown[1:]:
+        # White space may change on the way through a spreadsheet; words may not.
         if row[name].split() != sent.get(name, "").split():
             raise UserError(
                 f"{where}: '{name}' was edited ('{row[name][:60]}'): restore"
@@ -135,6 +141,7 @@ def _filled(row: Row, form: Form, where: str) -> dict[str, str]:
     for field in form.fields:
         value = filled[field.name]
         if field.choices and value:
+            # "Not self contained", typed by hand, is the choice not_self_contained.
             filled[field.name] = value = value.lower().replace(" ", "_")
             if value not in field.choices:
                 raise UserError(
@@ -150,9 +157,10 @@ def _filled(row: Row, form: Form, where: str) -> dict[str, str]:
 
 
 def merge(form: Form, first: Filled, second: Filled) -> Merge:
-    """Lays two packets side by side; both must hold the same ids (``read_packet`` saw to that)."""
+    """Lay two packets side by side; both must hold the same ids, as ``read_packet`` ensures."""
     assert set(first) == set(second)
     ids = sorted(first, key=natural_key)
+    # Remarks may differ; only the compared fields decide.
     same = {name for name in ids if _agree(form, first[name], second[name])}
     chosen = {
         field.name: [(first[i][field.name], second[i][field.name]) for i in ids]
@@ -162,7 +170,10 @@ def merge(form: Form, first: Filled, second: Filled) -> Merge:
     return Merge(
         agreed={name: _joined(form, first[name], second[name]) for name in ids if name in same},
         disputed={name: (first[name], second[name]) for name in ids if name not in same},
-        agreement={name: _raw_agreement(pairs) for name, pairs in chosen.items()},
+        agreement={
+            name: sum(one == other for one, other in pairs) / len(pairs) if pairs else 0.0
+            for name, pairs in chosen.items()
+        },
         kappa={name: cohens_kappa(pairs) for name, pairs in chosen.items()},
     )
 
@@ -170,13 +181,14 @@ def merge(form: Form, first: Filled, second: Filled) -> Merge:
 def _agree(form: Form, one: Row, other: Row) -> bool:
     return all(
         one[name] == other[name]
+        # A capital or an accent is no disagreement about a value.
         or (bool(one[name] and other[name]) and same_value(one[name], other[name]))
         for name in form.compared
     )
 
 
 def _joined(form: Form, one: Row, other: Row) -> dict[str, str]:
-    """What both filled in; where remarks differ, both of them."""
+    """Return what both filled in; where remarks differ, both of them."""
     return {
         field.name: " / ".join(dict.fromkeys(v for v in (one[field.name], other[field.name]) if v))
         if field.name not in form.compared
@@ -185,12 +197,11 @@ def _joined(form: Form, one: Row, other: Row) -> dict[str, str]:
     }
 
 
-def _raw_agreement(pairs: Sequence[tuple[str, str]]) -> float:
-    return sum(one == other for one, other in pairs) / len(pairs) if pairs else 0.0
-
-
 def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """(p_o - p_e) / (1 - p_e), with p_e from each rater's own margins (Cohen 1960)."""
+    """Return (p_o - p_e) / (1 - p_e), with p_e from each rater's own margins (Cohen 1960).
+
+    None if there are no pairs, and if chance agreement is 1.
+    """
     if not pairs:
         return None
     first, second = (Counter(labels) for labels in zip(*pairs, strict=True))
@@ -202,14 +213,15 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 
 def adjudication_form(form: Form) -> Form:
-    """The form for what two annotators disagreed on: it shows what each of them filled in."""
+    """Return the form for disputed rows: it shows what each annotator filled in."""
     seen = tuple(f"{field.name}_{who}" for who in ANNOTATORS for field in form.fields)
+    # The same fields and rules as in the packet, so that a decision is checked like a filling.
     return Form(f"{form.name}_adjudication", (*form.shown, *seen), form.fields, form.compared,
                 form.problem)  # fmt: skip
 
 
 def adjudication_rows(form: Form, rows: Sequence[Row], merged: Merge) -> list[Row]:
-    """The disputed rows with both fillings."""
+    """Return the disputed rows with both fillings."""
     return [
         {
             **row,
@@ -225,11 +237,11 @@ def adjudication_rows(form: Form, rows: Sequence[Row], merged: Merge) -> list[Ro
 
 
 def write_adjudication(folder: Path, form: Form, rows: Sequence[Row], merged: Merge) -> Path:
-    """The adjudication sheet, as xlsx and csv; gives the xlsx."""
+    """Write the adjudication sheet as xlsx and csv, and return the path of the xlsx."""
     sheet, disputed = adjudication_form(form), adjudication_rows(form, rows, merged)
     return _write_both(folder / sheet.name, sheet, disputed)[0]
 
 
 def read_adjudication(path: Path, form: Form, rows: Sequence[Row], merged: Merge) -> dict[str, Row]:
-    """What was decided on every disputed row, by id; errors as in ``read_packet``."""
+    """Return the decision on every disputed row, by id; raises as ``read_packet``."""
     return read_packet(path, adjudication_form(form), adjudication_rows(form, rows, merged))

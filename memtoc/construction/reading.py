@@ -1,4 +1,4 @@
-"""A source's questions, whatever its shape, as the first stage takes them."""
+"""Read a source's questions, whatever its shape, for the first stage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,6 @@ from harness.progress import bar
 from memtoc.benchmark.drafts import SourceQuestion, Verdict
 from memtoc.construction.download import fetch
 from memtoc.construction.stages import source_questions, source_verdicts
-from memtoc.questions import Benchmark
 from memtoc.sources import (
     BenchmarkSpec,
     CsvSpec,
@@ -24,9 +23,9 @@ from memtoc.sources import (
 
 @dataclass(frozen=True)
 class Source:
-    """Questions, what was counted while reading them, verdicts that they bring (None: none).
+    """Questions, counts made while reading, and the verdicts that the source brings, if any.
 
-    ``remarks`` are for the person who builds.
+    ``remarks`` are lines for the person who builds.
     """
 
     questions: Sequence[SourceQuestion]
@@ -36,7 +35,7 @@ class Source:
 
 
 def read_source(spec: BenchmarkSpec, downloads: Path) -> Source:
-    """Reads all rows, excluded ones too; fetches a published file that no path is given for.
+    """Read all rows, excluded ones too; fetch a published file that no path is given for.
 
     Raises UserError naming file, row and field of the first wrong row.
     """
@@ -49,11 +48,9 @@ def read_source(spec: BenchmarkSpec, downloads: Path) -> Source:
     if isinstance(spec, ReleasedSpec):
         benchmark = spec.load()
         return Source(source_questions(benchmark), benchmark.notes)
+    # A build marks excluded questions; it does not lose them.
     whole = replace(spec, drop_excluded=False) if spec.source == "folder" else spec
-    return _reviewed(whole.load())
-
-
-def _reviewed(benchmark: Benchmark) -> Source:
+    benchmark = whole.load()
     return Source(source_questions(benchmark), benchmark.notes, source_verdicts(benchmark))
 
 
@@ -66,6 +63,7 @@ def _published(spec: MemtocSpec | ToolhopSpec, downloads: Path) -> Source:
         chains = toolhop.read(path)
         return Source(chains.questions, chains.notes, remarks=remarks)
     tools = Path(spec.toolhop) if spec.toolhop else None
+    # Unrepaired: the published repairs are verdicts, an overlay that can be turned off.
     benchmark = memtoc.load(path, apply_repairs=False, drop_excluded=False, toolhop=tools)
     if not spec.drop_excluded:
         remarks += ("drop_excluded changes nothing here: a folder keeps excluded rows, marked",)
@@ -79,13 +77,14 @@ def _fetched(name: str, publisher: Publisher, downloads: Path) -> Path:
             f"benchmark.path has no value and benchmark={name} no known address: set"
             " benchmark.path=FILE or benchmark.publisher.url=ADDRESS"
         )
+    # The digest in the name keeps two releases of one source apart.
     target = downloads / f"{name}-{publisher.sha256[:12]}"
     with bar(f"fetching {name}", of_bytes=True) as progress:
         return fetch(publisher.url, publisher.sha256, target, progress)
 
 
 def _remarks(path: Path, publisher: Publisher) -> tuple[str, ...]:
-    """The readers of the file say what is wrong with one that cannot be read."""
+    """Return a remark for a file that differs from the published one."""
     if not path.is_file() or digest_of_file(path) == publisher.sha256:
         return ()
     return (f"{path} is not the published file (sha256 {publisher.sha256[:12]}...)",)

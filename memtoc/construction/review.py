@@ -1,4 +1,4 @@
-"""What review decided, as an overlay on a benchmark that can be turned off again."""
+"""Verdicts of the reviewers, as an overlay on a benchmark that can be turned off again."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ COLUMNS = ("id", "verdict", "near_repaired", "reason", "decided_by")
 
 
 def verdicts(agreed: Filled, adjudicated: Filled) -> dict[str, Verdict]:
-    """The overlay of a merged review and its adjudication, by id."""
+    """Return the overlay of a merged review and its adjudication, by id."""
     decided = {name: ("agreement", row) for name, row in agreed.items()}
     decided |= {name: ("adjudication", row) for name, row in adjudicated.items()}
     return {
@@ -26,7 +26,7 @@ def verdicts(agreed: Filled, adjudicated: Filled) -> dict[str, Verdict]:
 
 
 def write_overlay(path: Path, overlay: Mapping[str, Verdict]) -> None:
-    """A csv with one row a question, in natural order of the ids."""
+    """Write a csv with one row a question, in natural order of the ids."""
     write_csv(
         path,
         COLUMNS,
@@ -38,12 +38,13 @@ def write_overlay(path: Path, overlay: Mapping[str, Verdict]) -> None:
 
 
 def read_overlay(path: Path) -> dict[str, Verdict]:
-    """The overlay; raises UserError for a row that says nothing that could be applied."""
+    """Read the overlay; raises UserError naming the first row that cannot be applied."""
     overlay: dict[str, Verdict] = {}
     for number, row in read_csv(path, COLUMNS):
         where, verdict = f"{path} row {number}", row["verdict"]
         if verdict not in REVIEWS:
             raise UserError(f"{where}: unknown verdict '{verdict}': use {', '.join(REVIEWS)}")
+        # A repair without a value and a value without a repair are both slips of the hand.
         if (verdict == "repair") != bool(row["near_repaired"].strip()):
             raise UserError(f"{where}: give 'near_repaired' exactly where verdict is repair")
         # Two annotators may have excluded for a reason each.
@@ -60,12 +61,13 @@ def read_overlay(path: Path) -> dict[str, Verdict]:
 def reviewed(
     questions: Iterable[Question], overlay: Mapping[str, Verdict], apply_repairs: bool = True
 ) -> list[Question]:
-    """The questions with their verdicts; near is replaced only where ``apply_repairs`` says so.
+    """Return the questions with their verdicts, repaired near values put in if ``apply_repairs``.
 
-    A question that the overlay does not know counts as passed. Raises UserError for a verdict on
-    a question that does not exist.
+    A question that the overlay lacks counts as passed. Raises UserError for a verdict on a question
+    that does not exist.
     """
     questions = list(questions)
+    # A typo in an id would otherwise leave its question unreviewed without a word.
     unknown = set(overlay) - {question.id for question in questions}
     if unknown:
         raise UserError(
@@ -85,6 +87,6 @@ def _with_verdict(question: Question, verdict: Verdict, apply_repairs: bool) -> 
 
 
 def review_counts(questions: Iterable[Question]) -> dict[str, int]:
-    """How many questions passed, were repaired, are excluded."""
+    """Return how many questions passed, were repaired and are excluded."""
     found = Counter(question.review for question in questions)
     return {verdict: found[verdict] for verdict in REVIEWS}

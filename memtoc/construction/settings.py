@@ -18,28 +18,28 @@ STAGES = ("screen", "distract", "author", "check", "review", "fold", "write")
 
 @dataclass(frozen=True, kw_only=True)
 class FromWikidata(WikidataSettings):
-    """Entities come from Wikidata."""
+    """Take wrong entities from Wikidata."""
 
     name: Literal["wikidata"]
 
 
 @dataclass(frozen=True)
 class FromPeople:
-    """Entities are left to people."""
+    """Leave wrong entities to people."""
 
     name: Literal["authored"]
 
 
 @dataclass(frozen=True)
 class NamedFolds:
-    """``seeded``: drawn and made even; ``published``: those of the source."""
+    """Draw even folds (``seeded``), or take those of the source (``published``)."""
 
     name: Literal["seeded", "published"]
 
 
 @dataclass(frozen=True)
 class FileFolds:
-    """Those of a csv of id and fold."""
+    """Take the folds of a csv of id and fold."""
 
     name: Literal["file"]
     path: str
@@ -47,7 +47,7 @@ class FileFolds:
 
 @dataclass(frozen=True)
 class BuildPaths:
-    """Folders of the benchmarks and of what was fetched."""
+    """Folders of the benchmarks and of fetched files."""
 
     benchmarks: str
     cache: str
@@ -55,7 +55,7 @@ class BuildPaths:
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """One build; conf/build.yaml says what each setting does."""
+    """One build; conf/build.yaml explains each setting."""
 
     task: Literal["build"]
     benchmark: BenchmarkSpec
@@ -71,14 +71,15 @@ class BuildSettings:
     paths: BuildPaths
 
 
-def build_settings(container: Mapping[str, Any]) -> BuildSettings:
-    """Validates a resolved config; every UserError names the key and a value that would do."""
-    settings = parse(BuildSettings, container)
+def build_settings(config: Mapping[str, Any]) -> BuildSettings:
+    """Validate a resolved config; each UserError names the key and a value that would do."""
+    settings = parse(BuildSettings, config)
     for name in settings.stages:
         if name not in STAGES:
             raise UserError(f"stages: unknown stage '{name}': {one_of(STAGES, name)}")
     if not settings.stages:
         raise UserError(f"stages is empty: name some of {', '.join(STAGES)}")
+    # last_year is a setting, so that a rebuild next year gives the same bytes; the clock bounds it.
     this_year = datetime.now(UTC).year
     if not 1000 <= settings.last_year <= this_year:
         raise UserError(f"last_year={settings.last_year}: give a year from 1000 to {this_year}")

@@ -1,7 +1,8 @@
-"""The stages of a build. Each reads the file of the one before, and leaves its own in one folder.
+"""The stages of a build: each reads the file of the one before and leaves its own in one folder.
 
-read -> screen -> distract -> author -> check -> review -> fold -> write: one can stop after any of
-them, edit its file by hand, and go on. Every stage gives the counts that a person wants to see.
+read -> screen -> distract -> author -> check -> review -> fold -> write. A person can stop after
+any of them, edit its file by hand, and continue. Every stage returns the counts that build.py
+prints.
 """
 
 from collections import Counter
@@ -25,7 +26,7 @@ from memtoc.construction.assembly import (
     versions,
     write_benchmark,
 )
-from memtoc.construction.checks import Report, as_json, as_markdown, check
+from memtoc.construction.checks import Report, as_json, as_markdown, check, counted
 from memtoc.construction.collecting import Collected, collect
 from memtoc.construction.entities import entity_distractors
 from memtoc.construction.forms import AUTHORING, REVIEW, authoring_rows, review_rows
@@ -35,15 +36,17 @@ from memtoc.construction.temporal import temporal_pair
 from memtoc.construction.wikidata import Wikidata
 from memtoc.questions import Benchmark, Question
 
+# The branch of a wrong value that the source brought and the build kept.
 _KEPT_SOURCE = "source"
 # Kinds whose wrong values are never sought in Wikidata, and those that are no entities at all.
 _UNSOUGHT = ("number", "work")
 _NO_ENTITIES = (*TEMPORAL, *_UNSOUGHT)
+# What every stage after authoring reads to put the questions together.
 _READ = (tables.SOURCE, tables.SCREENED, tables.DISTRACTORS, tables.AUTHORED)
 
 
 def source_questions(benchmark: Benchmark) -> list[SourceQuestion]:
-    """A benchmark's questions as a source, with their values, folds and tools."""
+    """Return a benchmark's questions as a source, with their values, folds and tools."""
     return [
         SourceQuestion(
             chain=question.chain,
@@ -65,7 +68,7 @@ def source_questions(benchmark: Benchmark) -> list[SourceQuestion]:
 
 
 def _ranked(questions: Iterable[Question]) -> Iterable[tuple[int, Question]]:
-    """Each question with its place in its chain, whatever the order in which they come."""
+    """Yield each question with its place in its chain, independent of the order of the rows."""
     seen: Counter[str] = Counter()
     for question in sorted(questions, key=lambda question: natural_key(question.id)):
         yield seen[question.chain], question
@@ -73,7 +76,7 @@ def _ranked(questions: Iterable[Question]) -> Iterable[tuple[int, Question]]:
 
 
 def source_verdicts(benchmark: Benchmark) -> dict[str, Verdict]:
-    """The reviews that a benchmark's questions bear; what was repaired there stays so."""
+    """Return the reviews of a benchmark's questions; a repaired near value stays so."""
     return {
         question.id: Verdict(
             question.review,
@@ -91,7 +94,7 @@ def read_stage(
     notes: Mapping[str, Any],
     review: Mapping[str, Verdict] | None = None,
 ) -> dict[str, Any]:
-    """Leaves source.jsonl, and review.csv where the source brings verdicts of its own."""
+    """Write source.jsonl, and review.csv if the source brings verdicts of its own."""
     questions = list(questions)
     tables.keep_edits(folder, tables.SOURCE)
     wrote = [tables.SOURCE]
@@ -106,7 +109,8 @@ def read_stage(
 
 
 def screen_stage(folder: Path) -> dict[str, int]:
-    """Leaves screened.csv; gives how many questions were kept, and dropped for which reason."""
+    """Write screened.csv; returns how many questions were kept, and dropped for which reason."""
+    # Before the work, so that a hand-made file is refused at once and not after it.
     tables.keep_edits(folder, tables.SCREENED)
     drafts = screen(tables.read_source(folder))
     tables.write_screened(folder, drafts)
@@ -120,8 +124,8 @@ def screen_stage(folder: Path) -> dict[str, int]:
 class DistractSettings:
     """How wrong values are drawn.
 
-    ``last_year`` is the last that is not the future. ``redraw_temporal`` draws dates, years and
-    time zones from the seed even where the source brings wrong values of its own.
+    ``last_year`` is the last year before the future. ``redraw_temporal`` draws dates, years and
+    time zones from the seed even if the source brings wrong values of its own.
     """
 
     seed: int
@@ -135,9 +139,9 @@ def distract_stage(
     wikidata: Wikidata | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, int]:
-    """Leaves distractors.jsonl; gives counts by branch, and by reason where near is still open.
+    """Write distractors.jsonl; returns counts by branch, and by reason where near is open.
 
-    Without a Wikidata client entities that the source brings no value for go to people.
+    Without a Wikidata client, entities that the source brings no value for go to people.
     """
     tables.keep_edits(folder, tables.DISTRACTORS)
     sources = {question.id: question for question in tables.read_source(folder)}
@@ -157,7 +161,7 @@ def distract_stage(
 
 
 def needs_wikidata(folder: Path) -> int:
-    """How many kept questions of a kind that Wikidata knows bring no near value of their own."""
+    """Return how many kept questions without a near value Wikidata could give one for."""
     given = {question.id for question in tables.read_source(folder) if question.near is not None}
     return sum(
         not draft.dropped and draft.kind not in _NO_ENTITIES and draft.id not in given
@@ -171,10 +175,13 @@ def _wrong_values(
     settings: DistractSettings,
     wikidata: Wikidata | None,
 ) -> WrongValues:
+    # Temporal values are drawn anew even over given ones, unless asked not to: the seed then
+    # decides all of them alike.
     given = source is not None and source.near is not None
     if draft.kind in TEMPORAL and not (given and not settings.redraw_temporal):
         pair = temporal_pair(draft.gold, draft.kind, settings.seed, draft.id, settings.last_year)
         if pair.near is None:
+            # A gold after last_year may have no near value that is not in the future.
             return WrongValues(draft.id, None, pair.far, "authored", "no_date_left")
         return WrongValues(draft.id, pair.near, pair.far, "temporal",
                            alternatives=draft.other_golds)  # fmt: skip
@@ -185,12 +192,13 @@ def _wrong_values(
         reason = f"kind_{draft.kind}" if draft.kind in _UNSOUGHT else "no_wikidata"
         return WrongValues(draft.id, None, None, "authored", reason)
     values, kind = entity_distractors(wikidata, draft, settings.seed)
+    # Golds that differ for one text are valid answers too, and are never offered as wrong ones.
     alternatives = dict.fromkeys((*values.alternatives, *draft.other_golds))
     return replace(values, kind=kind, alternatives=tuple(alternatives))
 
 
 def author_stage(folder: Path, seed: int) -> Collected:
-    """Packets for what no generator found; leaves authored.csv with what is decided so far."""
+    """Send packets for what no generator found; write authored.csv with what is decided."""
     rows = authoring_rows(tables.read_screened(folder), tables.read_distractors(folder))
     collected = collect(folder, AUTHORING, rows, seed)
     wrote = [tables.AUTHORED] if collected.decided else []
@@ -203,9 +211,9 @@ def author_stage(folder: Path, seed: int) -> Collected:
 
 
 def questions_so_far(folder: Path, apply_repairs: bool = True) -> list[Question]:
-    """The kept questions with all that is decided by now; near is empty where none is.
+    """Return the kept questions with all that is decided by now; near is empty if it is open.
 
-    A verdict on a question that was dropped since has nothing to be about, and is passed over.
+    A verdict on a question that was dropped since is passed over.
     """
     drafts = tables.read_screened(folder)
     questions = assemble(
@@ -222,7 +230,7 @@ def questions_so_far(folder: Path, apply_repairs: bool = True) -> list[Question]
 
 
 def check_stage(folder: Path, last_year: int | None, strict: bool = True) -> Report:
-    """Leaves checks.md and checks.json; raises UserError on a violation where ``strict``."""
+    """Write checks.md and checks.json; raises UserError on a violation if ``strict``."""
     report = check(questions_so_far(folder), tables.read_distractors(folder), last_year)
     write_atomic(folder / "checks.md", as_markdown(report))
     write_json(folder / "checks.json", as_json(report))
@@ -234,14 +242,16 @@ def check_stage(folder: Path, last_year: int | None, strict: bool = True) -> Rep
 
 
 def review_stage(folder: Path, seed: int) -> Collected:
-    """Packets for two reviewers; leaves review.csv once both have come back and are adjudicated.
+    """Send packets to two reviewers; write review.csv once both are back and adjudicated.
 
-    A review.csv that the source brought, or that was written by hand, is kept until then.
+    Until then a review.csv that the source brought, or that was written by hand, is kept.
     """
     drafts, wrong = tables.read_screened(folder), tables.read_distractors(folder)
+    # Reviewers judge the values as generated or authored, not what an earlier review put in.
     near = {question.id: question.near for question in questions_so_far(folder, False)}
     current = {name: replace(values, near=near.get(name) or None) for name, values in wrong.items()}
     collected = collect(folder, REVIEW, review_rows(drafts, current), seed)
+    # Half a review would count the other half as passed.
     merged = bool(collected.decided) and not collected.waiting
     if merged:
         tables.keep_edits(folder, tables.REVIEWED)
@@ -257,10 +267,11 @@ def review_stage(folder: Path, seed: int) -> Collected:
 def fold_stage(
     folder: Path, seed: int, assignment: Literal["seeded", "published"] | Path = "seeded"
 ) -> dict[str, Any]:
-    """Leaves folds.csv; gives the sizes, the imbalance and how many groups cross.
+    """Write folds.csv; returns the sizes, the imbalance and how many groups cross.
 
-    ``published`` takes the source's own folds, a path a csv of id and fold. A chain that crosses
-    is an error, always; a group that crosses is one in seeded folds, and counted in given ones.
+    ``published`` takes the source's own folds, a path a csv of id and fold. Raises UserError for a
+    chain in both folds, and for a group in both if the folds are seeded; in given folds such groups
+    are counted.
     """
     tables.keep_edits(folder, tables.FOLDS_FILE)
     drafts = [draft for draft in tables.read_screened(folder) if not draft.dropped]
@@ -273,6 +284,8 @@ def fold_stage(
     else:
         folds = load_folds(assignment, ids)
     crossing = crossings(members, folds)
+    # The released folds keep chains whole, but 15 of our near-duplicate and linked groups stand in
+    # both: in given folds a group is counted, not refused.
     split = [n for n in crossing if assignment == "seeded" or n.startswith("chain ")]
     if split:
         raise UserError(f"{split[0]} stands in both folds: mend the folds given")
@@ -307,16 +320,17 @@ def write_stage(
     strict: bool = True,
     apply_repairs: bool = True,
 ) -> Benchmark:
-    """Leaves the benchmark folder: questions.jsonl and manifest.json, the same bytes every time.
+    """Write questions.jsonl and manifest.json to ``out``, the same bytes every time.
 
     Checks once more what will be scored, repaired values among it, and raises UserError on a
-    violation where ``strict``. A question without a near value is left out and counted as open.
+    violation if ``strict``. A question without a near value is left out and counted as open.
     """
     questions = questions_so_far(folder, apply_repairs)
     with_near = [question.id for question in questions if question.near.strip()]
     done, still_open = finished(questions, load_folds(folder / tables.FOLDS_FILE, with_near))
     if not done:
         raise UserError(f"no question has a near value yet: return the packets in {folder}")
+    # Excluded questions are never scored, so their values may break rules.
     scored = [question for question in done if question.review != "exclude"]
     report = check(scored, tables.read_distractors(folder), last_year)
     if strict and report.violations:
@@ -342,7 +356,7 @@ def write_stage(
 
 
 def _labelled(drafts: Iterable[Draft], label: Callable[[Draft], str]) -> dict[str, list[str]]:
-    """Label -> ids of the questions that bear it; questions without one are left out."""
+    """Return label -> ids of the questions that bear it."""
     found: dict[str, list[str]] = {}
     for draft in drafts:
         if label(draft):
@@ -351,9 +365,9 @@ def _labelled(drafts: Iterable[Draft], label: Callable[[Draft], str]) -> dict[st
 
 
 def _stopped(report: Report, of: str, folder: Path) -> UserError:
-    first, count = report.violations[0], len(report.violations)
+    first, found = report.violations[0], counted(len(report.violations), "violation")
     return UserError(
-        f"{count} violation{'' if count == 1 else 's'} in {of}, first: question '{first.id}',"
+        f"{found} in {of}, first: question '{first.id}',"
         f" {first.field} '{first.value[:60]}', {first.rule} ({first.detail}): see"
         f" {folder / 'checks.md'}, mend the value, or set strict=false"
     )

@@ -1,72 +1,94 @@
-"""The files between the stages: what a person may open, edit by hand and hand on.
+"""The files between the stages, which a person may open, edit by hand and pass on.
 
-``source.jsonl`` what was read, ``screened.csv`` what was kept and dropped, ``distractors.jsonl``
-the wrong values, ``authored.csv`` those that people gave, ``review.csv`` their verdicts,
-``folds.csv`` the folds, ``stages.json`` with what settings each stage ran.
+``source.jsonl`` holds what was read, ``screened.csv`` what was kept and dropped,
+``distractors.jsonl`` the wrong values, ``authored.csv`` those that people gave, ``review.csv``
+their verdicts, ``folds.csv`` the folds, ``stages.json`` the settings that each stage ran with.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from harness.errors import UserError, one_of
 from harness.files import write_json, write_jsonl
 from harness.hashing import digest_of_file
 from harness.json_files import read_json, read_jsonl
+from harness.settings import ABSENT, strict_adapter
 from memtoc.benchmark.drafts import Draft, SourceQuestion, WrongValues, natural_key
 from memtoc.benchmark.sheets import Row, read_csv, write_csv
-from memtoc.questions import FAMILIES, KINDS, ToolCall
+from memtoc.questions import FAMILIES, KINDS
 
 SOURCE, SCREENED, DISTRACTORS = "source.jsonl", "screened.csv", "distractors.jsonl"
 AUTHORED, REVIEWED, FOLDS_FILE, STAGES = "authored.csv", "review.csv", "folds.csv", "stages.json"
+# Between several values of one cell; golds hold commas of their own.
 _SEPARATOR = " | "
+# What pydantic finds wrong with a field of a row, in our words.
+_NEEDED = {
+    "missing": "is missing",
+    "unexpected_keyword_argument": "is not one of its fields",
+    "string_type": "must be a text",
+    "int_type": "must be a number",
+    "tuple_type": "must be a list of texts",
+    "dict_type": "must be an object",
+    "mapping_type": "must be an object",
+}
 _DRAFT_COLUMNS = tuple("question" if f.name == "text" else f.name for f in fields(Draft))
+
+Shape = TypeVar("Shape", SourceQuestion, WrongValues)
+Named = TypeVar("Named", SourceQuestion, Draft, WrongValues)
 
 
 def write_source(folder: Path, questions: Iterable[SourceQuestion]) -> None:
-    """source.jsonl, in natural order of the ids."""
+    """Write source.jsonl, in natural order of the ids."""
     ordered = sorted(questions, key=lambda question: natural_key(question.id))
     write_jsonl(folder / SOURCE, ({"id": q.id} | asdict(q) for q in ordered))
 
 
 def read_source(folder: Path) -> list[SourceQuestion]:
-    """source.jsonl; raises UserError, naming file and row, for another shape or an id twice."""
-    found: dict[str, SourceQuestion] = {}
+    """Read source.jsonl; raises UserError, naming file and row, for a row that does not fit."""
+    path = folder / SOURCE
+    # The id is written for the reader of the file; it is made of the other fields.
     names = {field.name for field in fields(SourceQuestion)}
-    for number, row in read_jsonl(folder / SOURCE):
-        where = f"{folder / SOURCE} row {number}"
-        given = {name: value for name, value in row.items() if name in names}
-        tool = given.pop("tool", None)
-        try:
-            aliases = tuple(given.pop("aliases", ()))
-            call = ToolCall(tool["schema"], tool["arguments"], tool["source"]) if tool else None
-            question = SourceQuestion(**given, aliases=aliases, tool=call)
-            _check_types(question)
-        except (TypeError, KeyError) as error:
-            raise UserError(f"{where}: not a source question ({error}): mend the row") from error
-        if question.id in found:
-            raise UserError(f"{where}: id '{question.id}' stands twice: remove one")
-        found[question.id] = question
+    rows = (
+        (number, {name: value for name, value in row.items() if name in names})
+        for number, row in read_jsonl(path)
+    )
+    found = _by_id(path, ((n, _fitted(SourceQuestion, row, f"{path} row {n}")) for n, row in rows))
     if not found:
-        raise UserError(f"{folder / SOURCE} holds no question: check benchmark.path")
+        raise UserError(f"{path} holds no question: check benchmark.path")
     return list(found.values())
 
 
-def _check_types(question: SourceQuestion) -> None:
-    """Raises TypeError for a field whose value is not of the field's type."""
-    texts = ("chain", "text", "gold", "domain", "name", "kind", "family", "fold", "source")
-    for name in texts:
-        if not isinstance(getattr(question, name), str):
-            raise TypeError(f"{name} must be a text")
-    if not isinstance(question.near, str | None) or not isinstance(question.far, str | None):
-        raise TypeError("near and far must be texts or null")
-    if not isinstance(question.hop, int) or not all(isinstance(a, str) for a in question.aliases):
-        raise TypeError("hop must be a number, aliases a list of texts")
+def _fitted(shape: type[Shape], row: Mapping[str, Any], where: str) -> Shape:
+    """Return a row as a ``shape``; raises UserError naming its first field that does not fit."""
+    try:
+        return strict_adapter(shape).validate_json(json.dumps(row))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        reason = _NEEDED.get(first["type"], first["msg"])
+        if shape is WrongValues and first["type"] not in ABSENT:
+            raise UserError(f"{where}: field '{field}' {reason}: mend it") from error
+        what = "a source question" if shape is SourceQuestion else "a row of wrong values"
+        raise UserError(f"{where}: not {what} ({field} {reason}): mend the row") from error
+
+
+def _by_id(path: Path, rows: Iterable[tuple[int, Named]]) -> dict[str, Named]:
+    """Return the rows by id, in their order; raises UserError for an id that stands twice."""
+    found: dict[str, Named] = {}
+    for number, row in rows:
+        if row.id in found:
+            raise UserError(f"{path} row {number}: id '{row.id}' stands twice: remove one")
+        found[row.id] = row
+    return found
 
 
 def write_screened(folder: Path, drafts: Iterable[Draft]) -> None:
-    """screened.csv: kept and dropped questions with reasons and marks."""
+    """Write screened.csv: kept and dropped questions with reasons and marks."""
     write_csv(folder / SCREENED, _DRAFT_COLUMNS, (_draft_row(draft) for draft in drafts))
 
 
@@ -77,20 +99,21 @@ def _draft_row(draft: Draft) -> Row:
 
 
 def _cell(value: Any) -> str:
+    # Any text in the cell of a mark counts as yes when it is read back; to clear it, empty it.
     if isinstance(value, bool):
         return "yes" if value else ""
     return _SEPARATOR.join(value) if isinstance(value, tuple) else str(value)
 
 
 def read_screened(folder: Path) -> list[Draft]:
-    """screened.csv, as it is now, in natural order of the ids; a person may have edited it."""
+    """Read screened.csv in natural order of the ids.
+
+    A person may have edited it: raises UserError, naming file and row, for a cell that does not
+    fit.
+    """
     path = folder / SCREENED
-    found: dict[str, Draft] = {}
-    for number, row in read_csv(path, _DRAFT_COLUMNS):
-        draft = _draft(row, f"{path} row {number}")
-        if draft.id in found:
-            raise UserError(f"{path} row {number}: id '{draft.id}' stands twice: remove one")
-        found[draft.id] = draft
+    rows = read_csv(path, _DRAFT_COLUMNS)
+    found = _by_id(path, ((number, _draft(row, f"{path} row {number}")) for number, row in rows))
     return sorted(found.values(), key=lambda draft: natural_key(draft.id))
 
 
@@ -98,6 +121,7 @@ def _draft(row: Row, where: str) -> Draft:
     for name, valid in (("kind", KINDS), ("family", FAMILIES)):
         if row[name] not in valid:
             raise UserError(f"{where}: unknown {name} '{row[name]}': {one_of(valid, row[name])}")
+    # A dropped row may lack a gold: no_gold is one of the reasons.
     for name in ("id", "question", "chain", *(() if row["dropped"] else ("gold",))):
         if not row[name].strip():
             raise UserError(f"{where}: '{name}' is empty: fill it in or give a reason to drop it")
@@ -130,50 +154,26 @@ def _several(cell: str) -> tuple[str, ...]:
 
 
 def write_distractors(folder: Path, wrong: Iterable[WrongValues]) -> None:
-    """distractors.jsonl, in natural order of the ids."""
+    """Write distractors.jsonl, in natural order of the ids."""
     ordered = sorted(wrong, key=lambda values: natural_key(values.id))
     write_jsonl(folder / DISTRACTORS, (asdict(values) for values in ordered))
 
 
 def read_distractors(folder: Path) -> dict[str, WrongValues]:
-    """distractors.jsonl by id; raises UserError, naming file and row, for another shape."""
-    path, found = folder / DISTRACTORS, dict[str, WrongValues]()
-    for number, row in read_jsonl(path):
-        values = _wrong_values(row, f"{path} row {number}")
-        if values.id in found:
-            raise UserError(f"{path} row {number}: id '{values.id}' stands twice: remove one")
-        found[values.id] = values
-    return found
-
-
-def _wrong_values(row: Mapping[str, Any], where: str) -> WrongValues:
-    lists = ("alternatives", "gold_aliases", "near_aliases")
-    for name in ("id", "branch"):
-        if not isinstance(row.get(name), str):
-            raise UserError(f"{where}: field '{name}' must be a text: mend it")
-    for name in ("near", "far"):
-        if not isinstance(row.get(name), str | None):
-            raise UserError(f"{where}: field '{name}' must be a text or null: mend it")
-    for name in lists:
-        value = row.get(name, [])
-        if not (isinstance(value, list) and all(isinstance(part, str) for part in value)):
-            raise UserError(f"{where}: field '{name}' must be a list of texts: mend it")
-    if not isinstance(row.get("provenance", {}), dict):
-        raise UserError(f"{where}: field 'provenance' must be an object: mend it")
-    try:
-        return WrongValues(**{**row, **{name: tuple(row.get(name, ())) for name in lists}})
-    except TypeError as error:
-        raise UserError(f"{where}: not a row of wrong values ({error}): mend it") from error
+    """Read distractors.jsonl by id; raises UserError, naming file and row, if one misfits."""
+    path = folder / DISTRACTORS
+    rows = read_jsonl(path)
+    return _by_id(path, ((n, _fitted(WrongValues, row, f"{path} row {n}")) for n, row in rows))
 
 
 def write_authored(folder: Path, rows: Mapping[str, Row]) -> None:
-    """authored.csv: id, near, far."""
+    """Write authored.csv: id, near, far."""
     ordered = sorted(rows, key=natural_key)
     write_csv(folder / AUTHORED, ("id", "near", "far"), ({"id": i, **rows[i]} for i in ordered))
 
 
 def read_authored(folder: Path) -> dict[str, tuple[str, str | None]]:
-    """Id -> (near, far) of authored.csv; empty where there is no such file."""
+    """Return id -> (near, far) of authored.csv; empty if there is no such file."""
     path = folder / AUTHORED
     if not path.is_file():
         return {}
@@ -192,14 +192,15 @@ def record(
     reads: Sequence[str] = (),
     wrote: Sequence[str] = (),
 ) -> None:
-    """Keeps what a stage was run with and counted, and the digests of what it read and wrote."""
+    """Keep a stage's settings and counts, and the digests of what it read and wrote."""
     kept = dict(facts) | {"read": digests(folder, reads), "wrote": digests(folder, wrote)}
     write_json(folder / STAGES, recorded(folder) | {stage: kept})
 
 
 def keep_edits(folder: Path, name: str) -> None:
-    """Raises UserError where a file that a stage is about to write was changed by hand."""
+    """Raise UserError if a file that a stage is about to write was changed by hand."""
     found = digests(folder, [name]).get(name)
+    # Any stage may have written it last: review.csv comes with the source or from the review stage.
     known = {facts.get("wrote", {}).get(name) for facts in recorded(folder).values()}
     if found is not None and found not in known:
         raise UserError(
@@ -209,21 +210,22 @@ def keep_edits(folder: Path, name: str) -> None:
 
 
 def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """sha256 of those of the files that exist."""
+    """Return the sha256 of each file that exists, by name."""
     return {name: digest_of_file(folder / name) for name in names if (folder / name).is_file()}
 
 
 def outdated(folder: Path) -> list[str]:
-    """The stages whose input was changed, by hand or by a stage, after they ran."""
+    """Return the stages whose input changed, by hand or by a stage, after they ran."""
     return [
         stage
         for stage, facts in recorded(folder).items()
+        # Digests rather than times: a file touched or copied unchanged makes nothing stale.
         if facts.get("read", {}) != digests(folder, list(facts.get("read", {})))
     ]
 
 
 def recorded(folder: Path) -> dict[str, Any]:
-    """Stage -> what ``record`` kept; empty before the first stage."""
+    """Return stage -> what ``record`` kept; empty before the first stage."""
     path = folder / STAGES
     if not path.exists():
         return {}

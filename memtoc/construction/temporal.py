@@ -1,11 +1,10 @@
 """Wrong dates, years and time zones, drawn in the gold's own format from (seed, key) alone.
 
-Distances are those of the paper: a near date lies 15 to 1,500 days away, a near year
-1 to 15; a far date 18,000 to 110,000 days, a far year 80 to 400.
+The distances are the paper's (arXiv 2608.26295): a near date lies 15 to 1,500 days away, a near
+year 1 to 15; a far date 18,000 to 110,000 days, a far year 80 to 400.
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
@@ -15,10 +14,12 @@ from random import Random
 from harness.seeds import generator
 from memtoc.benchmark.dates import TIMEZONE, WrittenDate, parse_date
 
+# The check stage holds every value to these distances, people's too.
 NEAR_DAYS, FAR_DAYS = (15, 1_500), (18_000, 110_000)
 NEAR_YEARS, FAR_YEARS = (1, 15), (80, 400)
 # Two dates that are written by their month alone differ once they are this far apart.
 MONTH_DAYS = 31
+# A gold of kind year has four digits, and so has its wrong value.
 FIRST_YEAR = 1000
 # A year of one or two digits reads as of another century.
 FIRST_DATE = date(100, 1, 1)
@@ -26,17 +27,17 @@ FIRST_DATE = date(100, 1, 1)
 
 @dataclass(frozen=True)
 class Pair:
-    """A near and a far wrong value; None where no value of the gold's kind lies far enough."""
+    """A near and a far wrong value; None if no value of the gold's kind lies far enough."""
 
     near: str | None
     far: str | None
 
 
 def temporal_pair(gold: str, kind: str, seed: int, key: str, last_year: int) -> Pair:
-    """Wrong values for a gold of kind date, year or timezone.
+    """Return wrong values for a gold of kind date, year or timezone.
 
-    ``key`` identifies the question, ``last_year`` is the last year that is not the future. The
-    near and the far value come from generators of their own.
+    ``key`` identifies the question, ``last_year`` is the last year before the future. Near and far
+    come from generators of their own, so that one does not shift with the other.
     """
     near, far = (generator(seed, f"distractor {distance}", key) for distance in ("near", "far"))
     if kind == "timezone":
@@ -72,40 +73,40 @@ def _other_year(
 
 
 def _shift(draw: Random, distance: tuple[int, int], lowest: int, highest: int) -> int | None:
-    """A shift of either sign by a distance, uniform over those within [lowest, highest]."""
+    """Draw a shift of either sign by a distance, uniform over those in [lowest, highest]."""
     back = range(max(-distance[1], lowest), min(-distance[0], highest) + 1)
     forth = range(max(distance[0], lowest), min(distance[1], highest) + 1)
     if not (back or forth):
         return None
+    # One draw over both sides: a side with fewer days left is chosen less often.
     place = draw.randrange(len(back) + len(forth))
     return back[place] if place < len(back) else forth[place - len(back)]
 
 
 @cache
 def _zones() -> dict[str, dict[str, float]]:
-    """Area -> city -> hours from UTC in standard time."""
+    """Return area -> city -> hours from UTC in standard time."""
     path = Path(__file__).with_name("timezones.json")
     loaded: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8"))
     return loaded
 
 
 def _other_zone(gold: str, draw: Random, same_area: bool) -> str | None:
-    """Another zone that shows another time than the gold's, where the gold's time is known."""
+    """Draw another zone; one known to show the gold's time is never drawn."""
     found = TIMEZONE.fullmatch(gold)
     if found is None:
         return None
     area, city = found["area"], found["city"].replace(" ", "_")
     offset = _zones().get(area, {}).get(city)
-    zones = sorted(_candidates(area, city, offset, same_area))
+    zones = sorted(
+        f"{other}/{name}"
+        for other, cities in _zones().items()
+        if (other == area) is same_area
+        for name, hours in cities.items()
+        # Another zone must show another time: Europe/Berlin is no wrong value for Europe/Paris.
+        if hours != offset and name != city
+    )
     if not zones:
         return None
     chosen = draw.choice(zones)
     return chosen.replace("_", " ") if " " in gold else chosen
-
-
-def _candidates(area: str, city: str, offset: float | None, same_area: bool) -> Iterator[str]:
-    for other, cities in _zones().items():
-        if (other == area) is same_area:
-            for name, hours in cities.items():
-                if hours != offset and name != city:
-                    yield f"{other}/{name}"

@@ -1,8 +1,8 @@
 """A polite client for Wikidata's SPARQL endpoint and entity API.
 
-One request at a time, a pause between requests, a named user agent, and every answer kept on disk:
-a build that was broken off goes on where it stopped, and a rebuild needs no network. A failure is
-retried and never kept.
+It sends one request at a time with a pause between, under a named user agent, and keeps every
+answer on disk: a build that broke off continues where it stopped, and a rebuild needs no network. A
+failure is retried and never kept.
 """
 
 import json
@@ -23,8 +23,11 @@ from harness.hashing import canonical_json, digest_of
 
 ITEM = re.compile(r"Q[1-9]\d{0,11}")
 _ITEM_URI = re.compile(r"https?://www\.wikidata\.org/entity/(Q[1-9]\d{0,11})")
+# Years run to 16 digits there, and month and day may be 00 (unknown).
 _TIME = re.compile(r"([+-])(\d{1,16})-\d\d-\d\dT")
+# Replies are outside data: bounded before they are parsed.
 _MOST_BYTES = 32 * 2**20
+# The entity API takes at most 50 ids a request.
 _BATCH = 50
 
 Parsed = TypeVar("Parsed")
@@ -35,7 +38,7 @@ class WikidataSettings:
     """Where the service is and how it is asked; times in seconds.
 
     ``attempts`` counts the first try; between tries the pause doubles from ``backoff`` up to
-    ``longest_wait``. A server that asks for a longer wait ends the build with its answer kept.
+    ``longest_wait``. A server that asks for a longer wait ends the build, with its answers kept.
     """
 
     endpoint: str
@@ -53,8 +56,8 @@ class WikidataSettings:
 class Entity:
     """What a build needs of an item.
 
-    ``claims`` maps a property to its values of the best rank: item ids, or texts. ``label`` is
-    the English one, None where there is none; ``sitelinks`` counts its articles.
+    ``claims`` maps a property to its values of the best rank: item ids, or texts. ``label`` is the
+    English one, None without one; ``sitelinks`` counts its articles.
     """
 
     id: str
@@ -64,17 +67,17 @@ class Entity:
     sitelinks: int
 
     def items(self, name: str) -> tuple[str, ...]:
-        """Item ids among the values of a property."""
+        """Return the item ids among the values of a property."""
         return tuple(value for value in self.claims.get(name, ()) if ITEM.fullmatch(value))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """English label and aliases."""
+        """Return the English label and the aliases."""
         return (*((self.label,) if self.label else ()), *self.aliases)
 
     @property
     def birth(self) -> int | None:
-        """Year of birth (P569), negative before year 1; None where unknown."""
+        """Return the year of birth (P569), negative before year 1; None if unknown."""
         return next((year_of(value) for value in self.claims.get("P569", ())), None)
 
 
@@ -85,11 +88,12 @@ class _Retry(Exception):  # noqa: N818 - a signal between two functions, never s
 
 
 class Wikidata:
-    """An open client; use it in a ``with`` block. ``requests`` counts what left this machine."""
+    """An open client; use it in a ``with`` block. ``requests`` counts requests to the service."""
 
     def __init__(
         self, settings: WikidataSettings, sleep: Callable[[float], None] = time.sleep
     ) -> None:
+        # The service asks who it is that asks; the setting is empty until the user fills it in.
         if not settings.user_agent.strip():
             raise UserError(
                 "distractors.user_agent is empty: name your project and an address, or leave"
@@ -112,11 +116,16 @@ class Wikidata:
         self._http.close()
 
     def query(self, sparql: str) -> tuple[list[dict[str, str]], str]:
-        """Rows of a SELECT, as variable -> value (item ids without their URI), and their day."""
+        """Return the rows of a SELECT and the day (UTC) on which the service gave them.
+
+        A row is variable -> value, item ids without their URI.
+        """
         return self._ask(self.settings.endpoint, {"query": sparql, "format": "json"}, _bindings)
 
     def entities(self, ids: Iterable[str]) -> dict[str, Entity]:
-        """Id -> entity; a redirected id leads to its target, a deleted one is left out."""
+        """Return id -> entity; a redirected id leads to its target, a deleted one is left out."""
+        # Sorted and without repeats, so that equal wants are equal requests, which the cache
+        # answers.
         wanted = sorted({i for i in ids if ITEM.fullmatch(i)}, key=lambda i: int(i[1:]))
         found: dict[str, Entity] = {}
         for start in range(0, len(wanted), _BATCH):
@@ -131,9 +140,10 @@ class Wikidata:
         return found
 
     def search(self, name: str) -> list[str]:
-        """Ids of the items whose English label or alias the service finds for a name."""
+        """Return the ids of the items that the service finds for an English label or alias."""
         params = {
             "action": "wbsearchentities",
+            # Labels there have at most 250 characters.
             "search": name[:250],
             "language": "en",
             "type": "item",
@@ -145,8 +155,9 @@ class Wikidata:
     def _ask(
         self, url: str, params: Mapping[str, str], parse: Callable[[Any], Parsed]
     ) -> tuple[Parsed, str]:
-        """What a reply says, and the day (UTC) on which the service gave it."""
+        """Return what a reply says, and the day (UTC) on which the service gave it."""
         request = {"url": url, "params": dict(params)}
+        # By the request alone, not by the settings: another pause or user agent keeps the answers.
         path = self.settings.cache / f"{digest_of(request)}.json"
         if (kept := _kept(path, parse)) is not None:
             return kept
@@ -167,6 +178,7 @@ class Wikidata:
                 return body, _parsed(body, parse)
             except _Retry as retry:
                 failure = str(retry)
+                # The build ends with its answers kept, and the next run continues from them.
                 if retry.wait is not None and retry.wait > self.settings.longest_wait:
                     failure = f"it asks to wait {retry.wait:.0f} s"
                     break
@@ -179,27 +191,26 @@ class Wikidata:
         )
 
     def _once(self, url: str, params: Mapping[str, str]) -> bytes:
-        self._pause()
+        left = self._last + self.settings.interval - time.monotonic()
+        if left > 0:
+            self._sleep(left)
         self.requests += 1
         try:
             with self._http.stream("GET", url, params=dict(params)) as reply:
                 _check_status(reply, url)
                 return _bounded(reply)
+        # These come from the address and would come again: no retry.
         except (httpx.TooManyRedirects, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise UserError(f"{url} cannot be asked ({error}): check the address") from error
         except httpx.RequestError as error:
             raise _Retry(type(error).__name__) from error
         finally:
+            # Counted from the end of a request, so that a slow service gets its pause as well.
             self._last = time.monotonic()
-
-    def _pause(self) -> None:
-        left = self._last + self.settings.interval - time.monotonic()
-        if left > 0:
-            self._sleep(left)
 
 
 def _kept(path: Path, parse: Callable[[Any], Parsed]) -> tuple[Parsed, str] | None:
-    """An answer on disk; a file that is damaged counts as none and is fetched again."""
+    """Return an answer on disk; None for a damaged file, which is then fetched again."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         return _parsed(kept["body"], parse), str(kept["retrieved"])
@@ -211,6 +222,7 @@ def _parsed(body: Any, parse: Callable[[Any], Parsed]) -> Parsed:
     try:
         return parse(body)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
+        # Seen as a passing fault, since it is never kept; after the last attempt the build ends.
         raise _Retry("a reply of another shape") from error
 
 
@@ -225,7 +237,7 @@ def _check_status(reply: httpx.Response, url: str) -> None:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from either form of the header (RFC 9110, 10.2.3)."""
+    """Return the seconds to wait, from either form of the header (RFC 9110, 10.2.3)."""
     if value is None:
         return None
     if value.strip().isdecimal():
@@ -246,13 +258,14 @@ def _bounded(reply: httpx.Response) -> bytes:
 
 
 def _decoded(content: bytes, url: str) -> Any:
-    """The JSON of a reply; broken JSON and a busy API are worth another try."""
+    """Return the JSON of a reply; broken JSON and a busy API are worth another try."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError) as broken:
         raise _Retry("broken JSON") from broken
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         error = body["error"]
+        # A busy API may answer 200 with an error in the body.
         if error.get("code") in ("maxlag", "ratelimited", "readonly"):
             raise _Retry(f"the API says {error['code']}")
         raise UserError(f"{url} refuses the request ({error.get('info')}): check the settings")
@@ -301,7 +314,8 @@ def _entity(raw: Mapping[str, Any]) -> Entity:
 
 
 def _best(statements: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Known values of the best rank: preferred ones where there are any, never deprecated ones."""
+    """Return the known values of the best rank: preferred, else normal; never deprecated."""
+    # Statements of unknown or no value have no datavalue.
     known = [s for s in statements if s["mainsnak"].get("snaktype") == "value"]
     for rank in ("preferred", "normal"):
         if chosen := [s for s in known if s.get("rank", "normal") == rank]:
@@ -317,7 +331,7 @@ def _plain(datavalue: Mapping[str, Any]) -> str:
 
 
 def year_of(time_value: str) -> int | None:
-    """Year of a Wikidata time such as ``+1564-04-00T00:00:00Z``; negative before year 1."""
+    """Return the year of a time such as ``+1564-04-00T00:00:00Z``; negative before year 1."""
     found = _TIME.match(time_value if time_value[:1] in "+-" else f"+{time_value}")
     if found is None:
         return None

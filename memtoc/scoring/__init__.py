@@ -1,4 +1,4 @@
-"""Text in, scored row out: extraction, matching, abstention, outcome (spec section 4)."""
+"""Score replies: extraction, matching, abstention, outcome, cell; rules are in docs/scoring.md."""
 
 from memtoc.scoring.abstain import Abstention, abstains
 from memtoc.scoring.acknowledge import Acknowledgment, acknowledges

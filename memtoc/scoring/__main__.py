@@ -10,7 +10,7 @@ from memtoc.scoring.agreement import compare, counts, load, report
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints agreement per field and every disagreement, or with ``--json`` the counts alone."""
+    """Print agreement per field and every disagreement, or with ``--json`` the counts alone."""
     parser = argparse.ArgumentParser(prog="python -m memtoc.scoring", description=__doc__)
     parser.add_argument("file", type=Path, help="JSONL of outputs with decisions to compare with")
     parser.add_argument("--json", action="store_true", help="the counts alone, as one JSON object")

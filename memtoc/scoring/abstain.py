@@ -1,7 +1,8 @@
-"""Whether a span declines to answer (spec section 4, abstention).
+"""Whether a span declines to answer.
 
-``containment`` looks for set phrases. ``boundary`` also asks whether the span gives an answer
-after all: a hedge behind an answer is no refusal, nor is "I am not sure, but it may be X".
+``containment`` looks for the paper's set phrases (arXiv 2608.26295). ``boundary`` also asks whether
+the span gives an answer after all: "Lord Byron, but I am not sure" and "I am not sure, but it may
+be Lord Byron" are answers.
 """
 
 import re
@@ -16,19 +17,26 @@ from memtoc.scoring.match import check_matcher
 from memtoc.scoring.rejection import another_fact
 from memtoc.scoring.text import fold, read
 
+# Models hand a question back with a label, "Q: Who ...?". The release counts that as a refusal,
+# ``boundary`` as an echo (docs/scoring.md lists the rows that differ by it).
 _LABELLED_QUESTION = re.compile(r"\s*(?:q|question)\s*\d*\s*[:.]", re.IGNORECASE)
 _LABEL = re.compile(r"^\W*(?:(?:q|question|a|answer)\s*\d*\s*[:.]\s*)+")
 _QUESTION = re.compile(
     r"^(?:(?:in|on|at|by|from|to|for|of) )?(?:who|whom|whose|what|which|when|where|why|how)\b"
 )
+# What is left of a label or a sentence that broke off: "Final answer: The".
 _STUBS = frozenset(("answer", "final", "is", "a", "an", "the", "q", "question", "i", "it"))
 # "The closest match in the given data is X" gives an answer although it speaks of data.
 _CONCLUSION = re.compile(
     r"\b(?:match|guess|answer|candidate|possibility|option|conclusion|inference)\b[^.;]{0,80}?"
     r"\b(?:is|was|are|be)\b"
 )
+# In a bracket behind a refusal these mark a guess, which is an answer.
 _GUESS = re.compile(r"\b(?:possibly|perhaps|maybe|likely|probably|might|may be|could|guess)\b")
+# Taken off before a clause is judged: "Based on the tool's output, Lord Byron" answers, although
+# reports of failure speak of output too.
 _BASIS = re.compile(r"\b(?:based on|according to|from|given|per)\b[^,;]{0,120},")
+# "The tool returned X" gives X. "The tool only returned X" says that X is beside the question.
 _REPORTED = re.compile(
     r"^(?:the |this )?(?:provided |returned )?"
     r"(?:tool|lookup|search|database|output|result|response)"
@@ -41,9 +49,10 @@ _NEGATION = re.compile(r"\b(?:not|never|cannot|nor)\b|n't\b")
 
 @dataclass(frozen=True)
 class Abstention:
-    """Whether the span abstains, and the rule.
+    """Whether the span abstains, and the rule that decided.
 
-    ``echo`` (a question handed back), ``truncated`` (a stub) and ``empty`` are no answer either.
+    The rules ``echo`` (a question handed back), ``truncated`` (a stub) and ``empty`` mark spans
+    that neither answer nor decline.
     """
 
     matched: bool
@@ -51,23 +60,22 @@ class Abstention:
 
     @property
     def no_answer(self) -> bool:
-        """Neither an answer nor a refusal."""
+        """Return whether the span neither answers nor declines."""
         return self.rule in ("echo", "truncated", "empty")
 
 
 @lru_cache(maxsize=16384)
 def abstains(matcher: str, span: str, question: str = "") -> Abstention:
-    """Whether ``span`` is a refusal; an echoed question and a stub are labelled as such."""
+    """Return whether ``span`` declines to answer the question, and by which rule.
+
+    Raises UserError for an unknown matcher.
+    """
     check_matcher(matcher)
     if not span.strip():
         return Abstention(False, "empty")
-    if matcher == "containment":
-        return _paper(span)
-    return _ours(span, question)
-
-
-def _paper(span: str) -> Abstention:
-    """The paper counts a labelled question ("Q: ...") as a refusal."""
+    if matcher == "boundary":
+        return _ours(span, question)
+    # The release counts a question handed back with its label ("Q: ...") as a refusal.
     if _LABELLED_QUESTION.match(span):
         return Abstention(True, "labelled_question")
     found = refusal.PAPER.search(fold(span))
@@ -82,6 +90,7 @@ def _ours(span: str, question: str) -> Abstention:
         return Abstention(False, "truncated")
     if shown.strip(" .*_\"'()[]!") in refusal.BARE:
         return Abstention(True, "bare_refusal")
+    # Most spans hold no word of a refusal: the slower reading by clauses is for the rest.
     harmless = not refusal.NO_VALUE.search(shown) and not _may_refuse(shown)
     if harmless or _is_title(span, question):
         return Abstention(False, "answer")
@@ -93,14 +102,17 @@ def _ours(span: str, question: str) -> Abstention:
 
 
 def _is_title(span: str, question: str) -> bool:
-    """ "Nobody Knows", in capitals word by word, where the question asks for a work."""
+    """Return whether a span such as "Nobody Knows" is the title of a work that is asked for."""
     named = all(word[0].isupper() for word in span.split()) and not span.isupper()
     asked = not WORK_KINDS.isdisjoint(read(question).words)
     return named and asked and bool(refusal.NOBODY.match(fold(span)))
 
 
 def _weigh(clauses: list[str], question: str) -> Abstention:
-    """An answer first, or behind the last refusal, makes the refusal a hedge."""
+    """Decide by the order of refusals and answers among the clauses.
+
+    An answer that comes first, or after the last refusal, makes the refusal a hedge.
+    """
     refused = asserted = -1
     for at, clause in enumerate(clauses):
         if _refuses(clause, question):
@@ -121,25 +133,26 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
 
 
 def _explains(clause: str, previous: str, question: str) -> bool:
-    """A bracket behind a refusal or a failure explains it, unless it is a guess."""
+    """Return whether a bracket explains the failure before it: "unavailable (HTTP 503)"."""
     if not clause.startswith("(") or _GUESS.search(clause):
         return False
     return bool(refusal.NO_VALUE.search(previous)) or _refuses(previous, question)
 
 
 def _is_echo(shown: str, question: str) -> bool:
-    """The question, this one or another, handed back without an answer behind it."""
+    """Return whether the span hands a question back, this one or another, without an answer."""
     labelled = _LABELLED_QUESTION.match(shown)
     body = _LABEL.sub("", shown).strip(" \"'*")
     if body.endswith("?") and (labelled or _QUESTION.match(body)):
         return True
     if labelled and "?" not in body:
         return True
+    # An echo without its question mark.
     return bool(question) and read(body).words == read(question).words
 
 
 def _is_stub(shown: str, question: str) -> bool:
-    """No word at all, a label alone, or a sentence cut off where its value should stand."""
+    """Return whether the span is a label alone, or breaks off where its value should stand."""
     words = read(shown).words
     if all(word in _STUBS for word in words):
         return True
@@ -149,7 +162,7 @@ def _is_stub(shown: str, question: str) -> bool:
 
 
 def _statements(shown: str) -> list[str]:
-    """The clauses with a word in them; one in brackets keeps its opening bracket."""
+    """Return the clauses that hold a word; one in brackets keeps its opening bracket."""
     parts = (
         shown[start - (shown[start - 1 : start] == "(") : end] for start, end in clauses_of(shown)
     )
@@ -157,10 +170,10 @@ def _statements(shown: str) -> list[str]:
 
 
 def _refuses(clause: str, question: str) -> bool:
-    """Whether a set phrase stands in the clause that is not part of a name.
+    """Return whether the clause holds a phrase of refusal that is not part of a name.
 
-    One that the question itself holds is a name ("I Can't Tell You Why"), and so is one that runs
-    on into a word of its own ("No Information Society").
+    A phrase is part of a name if the question holds it as well ("I Can't Tell You Why"), or if it
+    runs on into a word of its own ("No Information Society").
     """
     if not _may_refuse(clause):
         return False
@@ -181,9 +194,9 @@ def _may_refuse(text: str) -> bool:
 
 
 def _answers(clause: str, question: str, *, first: bool) -> bool:
-    """Whether a clause gives a value, right or wrong, for what the question asks.
+    """Return whether a clause gives a value, right or wrong, for what the question asks.
 
-    What the tool returned is an answer where the span opens with it, a mention elsewhere.
+    "The tool returned X" is an answer in the first clause and a mention in a later one.
     """
     if _NEGATION.search(clause) or another_fact(clause, question):
         return False

@@ -1,8 +1,8 @@
 """Whether a reply says that the return and the memory disagree: a screening tool, by rules.
 
-It reads the whole reply. A conflict is named by a word for it beside a word for either source, by
-calling the return wrong, by setting one's own knowledge against the return, or by naming both
-values in contrast.
+It reads the whole reply. A conflict counts as named where a word for it stands beside a word for
+either source, where the return is called wrong, where the model sets its own knowledge against the
+return, or where both values are named in contrast.
 """
 
 import re
@@ -11,12 +11,14 @@ from itertools import islice, zip_longest
 
 from memtoc.scoring.claims import value
 from memtoc.scoring.rejection import called_wrong
-from memtoc.scoring.text import Text, fold, occurrences, read
+from memtoc.scoring.text import fold, occurrences, occurs, read
 
 # A reply of 128 new tokens is far shorter; of a longer one the first and the last part are read.
 MAX_REPLY = 2000
 _MAX_PLACES = 50
 
+# The rules were mended on the 125 golden replies (precision and recall 1.00 there). On 40 further
+# ones, judged before the rules saw them, precision was 1.00 and recall 0.85.
 _SOURCE = (
     r"(?:tools?(?:'s)?|returns?|returned|outputs?|results?|responses?|lookup|search|database|api"
     r"|retrieved|provided (?:value|information|data|answer)|passage|document|sources?)"
@@ -37,6 +39,7 @@ _CONFLICT = (
     r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
     r"|not (?:match|consistent|in agreement|in line|aligned?))"
 )
+# "No conflict" and "does not contradict" deny what the words in them would name.
 _DENIED = re.compile(
     rf"\b(?:no|not|without|any|never)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
     r"|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?"
@@ -72,6 +75,8 @@ _HINT = re.compile(
     re.IGNORECASE,
 )
 _NEGATION = re.compile(r"\bnot\b|n't\b")
+# That a cached value may be stale is the error payload's own wording: the tool said so, not the
+# model.
 _ERROR_CLAIM = re.compile(r"\b(?:unavailable|stale|timeout|timed out|503|permission)\b")
 
 
@@ -84,7 +89,10 @@ class Acknowledgment:
 
 
 def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) -> Acknowledgment:
-    """Reads the whole reply; where the tool returned no value there is nothing to disagree with."""
+    """Return whether the reply names a conflict between the return and the memory.
+
+    ``tool_value`` is None where the tool returned no value; then there is no conflict to name.
+    """
     if tool_value is None:
         return Acknowledgment(False, "no_value")
     if len(reply) > 2 * MAX_REPLY:
@@ -104,7 +112,7 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
 
 
 def _in_sentence(sentence: str, pair: str) -> str:
-    """The rule that a sentence, or it and the next one, meets."""
+    """Return the rule that a sentence meets, alone or with the next one; empty if none."""
     if _DENIED.search(sentence):
         return ""
     if _HAS_CONFLICT.search(sentence) and (_HAS_SOURCE.search(pair) or _HAS_OWN.search(pair)):
@@ -116,7 +124,7 @@ def _in_sentence(sentence: str, pair: str) -> str:
 
 
 def _value_called_wrong(sentences: list[str], tool_value: str) -> bool:
-    """ "The tool says X, but X is wrong": the returned value is turned down by name."""
+    """Return whether the returned value is called wrong by name: "but X is wrong"."""
     returned = read(tool_value).words
     for sentence in sentences:
         if not any(word in sentence for word in returned):
@@ -129,21 +137,17 @@ def _value_called_wrong(sentences: list[str], tool_value: str) -> bool:
 
 
 def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> bool:
-    """Both values in one sentence or two that follow each other, with a word of contrast."""
-    own, returned = value(memory_span, ""), read(tool_value)
-    if not own.words or _stands_in(own, returned) or _stands_in(returned, own):
+    """Return whether one or two neighbouring sentences contrast the two values."""
+    own, returned = value(memory_span, "").words, read(tool_value).words
+    if not own or occurs(own, returned) or occurs(returned, own):
         return False
     for first, second in zip_longest(sentences, sentences[1:], fillvalue=""):
         pair = f"{first} {second}"
         # Cheaper than reading every sentence, most of which name no value.
-        if not any(word in pair for word in returned.words):
+        if not any(word in pair for word in returned):
             continue
         text = read(pair)
-        both = _stands_in(own, text) and _stands_in(returned, text)
+        both = occurs(own, text.words) and occurs(returned, text.words)
         if both and (_CONTRAST.search(text.shown) or _NEGATION.search(text.shown)):
             return True
     return False
-
-
-def _stands_in(inner: Text, outer: Text) -> bool:
-    return next(occurrences(inner.words, outer.words), None) is not None

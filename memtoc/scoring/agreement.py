@@ -25,6 +25,8 @@ from memtoc.scoring.match import MATCHERS
 from memtoc.scoring.memory import score_memory
 from memtoc.scoring.outcome import OUTCOMES, decide
 
+# The published decisions had a judge pass in their layer; the readings are two models', not
+# people's. Neither is ground truth: docs/scoring.md lists what is left between them and ours.
 JUDGES = ("published", "read")
 FIELDS = ("followed_tool", "kept_memory", "final_correct", "memory_correct", "abstain", "outcome")
 TEXTS = ("condition", "question", "gold", "closed_book_span", "final_span")
@@ -32,7 +34,7 @@ TEXTS = ("condition", "question", "gold", "closed_book_span", "final_span")
 
 @dataclass(frozen=True)
 class Comparison:
-    """One field of one row: what the scorer says, what the other decision was, and why."""
+    """One field of one row: our decision, the other one, and the rule behind ours."""
 
     matcher: str
     judge: str
@@ -44,12 +46,15 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Both say the same; null (no memory) is a value of its own."""
+        """Return whether both decisions are equal; null (no memory) equals null alone."""
         return self.ours == self.theirs
 
 
 def load(path: Path) -> list[dict[str, Any]]:
-    """The rows of the file; raises UserError for one that cannot be scored."""
+    """Load the rows of a JSONL file of scored outputs.
+
+    Raises UserError naming file, row and field of the first row that cannot be scored.
+    """
     rows = []
     for number, row in read_jsonl(path):
         where = f"{path} row {number}"
@@ -59,6 +64,7 @@ def load(path: Path) -> list[dict[str, Any]]:
         if not isinstance(row.get("tool_value"), str | None):
             raise UserError(f"{where}: field 'tool_value' must be a text or null")
         for judge in JUDGES:
+            # A row without one of the judges is compared with the other alone.
             _check_decisions(row.get(judge, {}), f"{where}: field '{judge}")
         rows.append(row)
     if not rows:
@@ -77,7 +83,7 @@ def _check_decisions(given: Any, where: str) -> None:
 
 
 def compare(rows: Iterable[Mapping[str, Any]]) -> Iterator[Comparison]:
-    """Every field that a judge decided, under both matchers."""
+    """Yield a comparison for every field that a judge decided, under both matchers."""
     for row in rows:
         for matcher in MATCHERS:
             ours, why = _score(matcher, row)
@@ -101,7 +107,7 @@ def _score(
 
 
 def _decisions(given: Mapping[str, Any]) -> dict[str, bool | str | None]:
-    """The fields a judge decided; the release writes abstain and other under ``neither``."""
+    """Return the fields that a judge decided; the release writes abstain and other as "neither"."""
     decided = {field: given[field] for field in FIELDS if field in given}
     if decided.get("outcome") == "neither":
         decided["outcome"] = given.get("neither")
@@ -112,7 +118,7 @@ Counts = dict[str, dict[str, dict[str, dict[str, int]]]]
 
 
 def counts(comparisons: Iterable[Comparison]) -> Counts:
-    """{matcher: {judge: {field: {"agree": n, "total": n}}}}."""
+    """Return {matcher: {judge: {field: {"agree": n, "total": n}}}}."""
     table: Counts = {}
     for item in comparisons:
         judged = table.setdefault(item.matcher, {}).setdefault(item.judge, {})
@@ -123,7 +129,7 @@ def counts(comparisons: Iterable[Comparison]) -> Counts:
 
 
 def report(comparisons: list[Comparison]) -> Iterator[str]:
-    """The tables and the disagreements, line by line, for people."""
+    """Yield the tables and the disagreements, line by line."""
     for matcher in MATCHERS:
         for judge in JUDGES:
             chosen = [c for c in comparisons if (c.matcher, c.judge) == (matcher, judge)]
@@ -150,7 +156,7 @@ def _table(chosen: list[Comparison]) -> Iterator[str]:
 
 
 def _outcome(item: Comparison) -> str:
-    """The published outcome of the row, by which the table is split."""
+    """Return the published outcome of the row, by which the table is split."""
     given = _decisions(item.row.get("published", {}))
     return str(given.get("outcome") or "not published")
 

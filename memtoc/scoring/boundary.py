@@ -1,7 +1,8 @@
-"""Our matcher: the same entity, date, number or time zone on whole words (spec section 4).
+"""Our matcher: the same entity, date, number or time zone, on whole words.
 
-A target is looked for in the answer word by word; then the value that the answer asserts is held
-against the target's, which finds short forms, initials and middle names. Dates compare as dates.
+It looks for the target in the answer word by word. Then it compares the value that the answer
+asserts with the target's, which finds short forms, initials and middle names. Dates compare as
+dates, numbers as numbers.
 """
 
 import re
@@ -27,7 +28,7 @@ from memtoc.scoring.names import (
 )
 from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
-from memtoc.scoring.text import Text, occurrences, read
+from memtoc.scoring.text import Text, occurrences, occurs, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
 
 # A runaway reply may name a value hundreds of times; one accepted place is enough.
@@ -40,10 +41,10 @@ Decided = tuple[bool, str]
 class Target:
     """What is looked for: the value of a gold, a return or a memory, read once.
 
-    ``zones``, ``dates`` and ``amount`` are given only where the value is one; ``forms`` are the
-    ways to write it, each with the tail (a title, a place) that it leaves out. ``rejected`` is the
-    rule by which the text turns its own value down ("I doubt it was X"); a ``limit`` ("before
-    1934") is met by the same limit alone.
+    ``zones``, ``dates`` and ``amount`` are filled if the value is one; ``forms`` are the ways to
+    write it, each with the tail (a title, a place) that it leaves out. ``rejected`` is the rule by
+    which the text turns its own value down ("I doubt it was X"). ``limit`` marks a value such as
+    "before 1934", which only the same words match.
     """
 
     name: Name
@@ -56,11 +57,12 @@ class Target:
 
 
 def same_answer(answer: str, target: str, question: str = "") -> Decided:
-    """Whether the answer gives the target, and the rule that decided."""
+    """Return whether the answer gives the target, and the rule that decided."""
     said, wanted = read(answer), read(target)
     if not said.words or not wanted.words:
         return False, "empty"
     sought = _target(target, question)
+    # A minus is no word: "-40" and "40" have the same words, so numbers must be written alike.
     if said.words == wanted.words and (sought.amount is None or said.shown == wanted.shown):
         return True, "identical"
     if sought.rejected:
@@ -86,6 +88,7 @@ def _target(target: str, question: str) -> Target:
     if has_zone(sought) or _ASKS_ZONE.search(asked):
         zones = tuple(zones_in(sought))
     dates = tuple(dates_in(sought))
+    # A year inside a name (the 1936 Olympics) is part of the name unless a date is asked for.
     if dates and not (_ASKS_DATE.search(asked) or _is_temporal(sought, dates)):
         dates = ()
     given = tuple(date for date in dates if not is_limit(sought, date.start, date.end))
@@ -101,9 +104,10 @@ def _target(target: str, question: str) -> Target:
 
 
 def _amount(whole: Text, span: tuple[int, int], question: str) -> Fraction | None:
-    """The value as a number, without what leads to it and the question's noun ("40 islands")."""
+    """Return the value as a number, without the question's noun: 40 for "40 islands"."""
     first, last = span
     known = known_words(question)
+    # The value of "about 40 islands" for "How many islands ...?" is 40.
     while last - 1 > first and whole.words[last - 1][:STEM] in known:
         last -= 1
     while first < last - 1 and whole.words[first] in COMMON:
@@ -118,7 +122,7 @@ def _rejected(
     dates: tuple[Date, ...],
     question: str,
 ) -> str:
-    """The rule by which a text turns down every value that it names; empty if one is left."""
+    """Return the rule by which a text turns down each value it names; empty if one is left."""
     sought = whole.part(*span)
     places = [(zone.first, zone.last) for zone in zones]
     places = places or [sought.words_at(date.start, date.end) for date in dates]
@@ -127,6 +131,7 @@ def _rejected(
         # Nothing stands around it.
         return ""
     rule = ""
+    # One value that stands is enough: "not 1790, but 1791" gives 1791.
     for first, last in places[:_MAX_PLACES]:
         rule = turned_down(whole, span[0] + first, span[0] + last, question) if last else ""
         if not rule:
@@ -140,7 +145,7 @@ _ASIDE = re.compile(r"\([^()]*\)?")
 
 
 def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
-    """Whether the value is dates and nothing else but common words and a bracket."""
+    """Return whether the value consists of dates, common words and brackets."""
     rest = sought.shown
     for date in reversed(dates):
         rest = rest[: date.start] + " " + rest[date.end :]
@@ -148,7 +153,7 @@ def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
 
 
 def _same_zone(said: Text, wanted: tuple[Zone, ...], question: str) -> Decided:
-    """A common name is each of its Area/City forms; two forms are one zone only if equal."""
+    """Compare time zones; "Central European Time" equals each of its Area/City forms."""
     reason = "no_zone"
     forms = frozenset[str]().union(*(zone.forms for zone in wanted))
     for zone in zones_in(said)[:_MAX_PLACES]:
@@ -166,6 +171,7 @@ def _same_date(said: Text, wanted: tuple[Date, ...], question: str) -> Decided:
     for date in found:
         if not any(same_date(date, other) for other in wanted):
             continue
+        # "The 1936 Olympics opened in 1937" answers 1937.
         if not date.days and date.year in asked and len(found) > 1:
             reason = "only_in_question"
             continue
@@ -200,13 +206,14 @@ def _same_amount(said: Text, wanted: Fraction, question: str) -> Decided:
 def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Decided:
     reason, refused = "different", set[int]()
     span = value_range(answer, question)
+    # From the full name to its shorter forms, so that the strictest reading decides first.
     for words, tail in sought.forms:
         for at in islice(occurrences(words, said.words), _MAX_PLACES):
             if at in refused:
                 continue
             place = (at, at + len(words))
             reason = (
-                _bare_title(words, said)
+                ("bare_title" if is_bare_title(words) and words != said.words else "")
                 or (not _is_number(words) and other_entity(said, *place))
                 or _echoed(place, words, span, question)
                 or (tail and _other_tail(said, place, words, tail))
@@ -219,6 +226,8 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
     given = said.part(*span)
     if sought.limit or not given.words:
         return False, reason
+    # The target does not stand there word for word: the asserted name may still be a form of it,
+    # with initials, without middle names or inverted.
     if reason not in _FINAL and not is_bare_title(given.words):
         rule = same_name(name_of(given), sought.name)
         if rule:
@@ -243,7 +252,7 @@ _FINAL = frozenset(
 
 
 def _forms(sought: Text) -> Iterator[tuple[Words, Words]]:
-    """The ways to write the target, each with the tail that it leaves out."""
+    """Yield the ways to write the target, each with the tail that it leaves out."""
     name = name_of(sought)
     yield sought.words, ()
     whole = plain(sought.words)
@@ -261,28 +270,28 @@ def _is_number(words: tuple[str, ...]) -> bool:
     return all(word.replace(".", "").isdigit() for word in words)
 
 
-def _bare_title(words: tuple[str, ...], said: Text) -> str:
-    return "bare_title" if is_bare_title(words) and words != said.words else ""
-
-
 def _echoed(
     place: tuple[int, int], words: tuple[str, ...], span: tuple[int, int], question: str
 ) -> str:
-    """A value that stands in the question counts only where the span asserts it."""
+    """Return ``only_in_question`` for a value of the question outside of what is asserted."""
     if not question or (span[0] <= place[0] and place[1] <= span[1]):
         return ""
-    in_question = next(occurrences(words, read(question).words), None) is not None
-    return "only_in_question" if in_question else ""
+    return "only_in_question" if occurs(words, read(question).words) else ""
 
 
 def _other_tail(
     said: Text, place: tuple[int, int], words: tuple[str, ...], tail: tuple[str, ...]
 ) -> str:
-    """Henry Somerset, 10th Duke of Beaufort is not Henry Somerset, 1st Marquess of Worcester."""
+    """Return the rule by which a name carries another title or land than the target's.
+
+    Henry Somerset, 10th Duke of Beaufort, is another man than Henry Somerset, 1st Marquess of
+    Worcester.
+    """
     last = place[1]
     if said.words[last : last + 1] == ("of",):
         named = Name(said.words[place[0] : clause_end(said, place[0])], ())
         return "other_land" if other_land(named, Name(words, tail)) else ""
+    # Without a comma the words behind are no tail of this name.
     if not said.after(last - 1).startswith(","):
         return ""
     end = clause_end(said, place[0])

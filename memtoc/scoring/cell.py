@@ -1,4 +1,4 @@
-"""The cells of the design: is the memory right, is the return right?"""
+"""The cells of the design (arXiv 2608.26295): is the memory right, is the return right?"""
 
 from memtoc.scoring.memory import Memory
 
@@ -6,10 +6,9 @@ CELLS = ("agree", "arb", "tool_gold", "both_wrong", "mem_absent")
 
 
 def cell(memory: Memory, tool_correct: bool | None) -> str | None:
-    """The cell of a row; None where nothing was returned to judge (``no_tool``).
+    """Return the cell of a row, one of ``CELLS``; None for ``no_tool``, which has no return.
 
-    An error payload carries no right value: give ``tool_correct=False`` for it, as the release
-    does.
+    ``tool_correct`` is None for ``no_tool`` and False for an error payload, as in the release.
     """
     if tool_correct is None:
         return None

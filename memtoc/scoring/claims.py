@@ -1,7 +1,7 @@
 """Which words of a span are the value that it asserts.
 
-A model answers in a sentence that repeats the question, opens with a hedge and ends in a caveat;
-none of that is part of the value.
+A model answers in a sentence that repeats the question, opens with a hedge and ends in a caveat.
+This module cuts those off.
 """
 
 import re
@@ -10,9 +10,11 @@ from functools import lru_cache
 
 from memtoc.scoring.clauses import clauses_of, is_abbreviation
 from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
-from memtoc.scoring.text import Text, occurrences, read
+from memtoc.scoring.text import Text, occurs, read
 
+# Left over in front of a value behind the echo: "... directed | by Ridley Scott", "probably 1790".
 _OPENERS = frozenset(("by", "in", "on", "at", "circa", "likely", "probably", "possibly", "perhaps"))
+# Five letters, so that sponsors and sponsoring are one word of the question.
 STEM = 5
 # Part of the echo all the same: what they do to the value is told apart in ``rejection``.
 _NEGATIONS = frozenset(
@@ -34,10 +36,10 @@ _VALUE_END = re.compile(
 
 
 def value(text: str, question: str) -> Text:
-    """The words that answer the question, without its echo, opening hedges and trailing caveats.
+    """Return the words that answer the question, without echo, opening hedges and caveats.
 
     "The father of Ada is likely Lord Byron, but I am not sure" gives "lord byron". A text that
-    repeats nothing is its own value; so is one that holds nothing but the question's words.
+    repeats nothing, and one that holds the question's words alone, is its own value.
     """
     said = read(text)
     return said.part(*value_range(text, question))
@@ -45,7 +47,7 @@ def value(text: str, question: str) -> Text:
 
 @lru_cache(maxsize=16384)
 def value_range(text: str, question: str) -> tuple[int, int]:
-    """The first word of the value and the one behind its last."""
+    """Return the index of the value's first word, and the index behind its last word."""
     said, known = read(text), known_words(question)
     first = _echo_end(said, _behind_hedge(said, question), known)
     return first, _echo_start(said, first, clause_end(said, first), known)
@@ -53,13 +55,14 @@ def value_range(text: str, question: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def known_words(question: str) -> frozenset[str]:
-    """The question's own words, by their stem: sponsors and sponsoring are one."""
+    """Return the stems of the question's words: "sponsors" and "sponsoring" share one."""
     return frozenset(word[:STEM] for word in read(question).words if word not in COMMON)
 
 
 def _behind_hedge(said: Text, question: str) -> int:
-    """The first word behind an opening clause that only hedges or turns something down."""
+    """Return the index of the first word behind an opening hedge ("I'm not sure, but")."""
     clauses = clauses_of(said.shown)
+    # The value of "I'm not sure, but it may be Lord Byron" stands behind the "but".
     if len(clauses) == 1 or not _HEDGE.search(said.shown, *clauses[0]):
         return 0
     start, end = clauses[1]
@@ -72,14 +75,16 @@ def _echoes(word: str, known: frozenset[str]) -> bool:
 
 
 def _is_common(word: str) -> bool:
+    # Participles and adverbs ("directed", "officially") carry no value of their own. A surname such
+    # as Harding looks like one; the given name before it ends the echo all the same.
     return word in COMMON or (len(word) > 5 and word.endswith(("ed", "ing", "ly")))
 
 
 def _echo_end(said: Text, start: int, known: frozenset[str]) -> int:
-    """Where the value starts: behind the last copula or preposition of the opening echo.
+    """Return where the value starts: behind the last copula or preposition of the opening echo.
 
-    Behind a copula a preposition counts only while no word of the question came between: in "the
-    answer is Catherine of Navarre" the value starts with Catherine, be she named in the question.
+    A preposition behind a copula counts until a word of the question follows: in "the answer is
+    Catherine of Navarre" the value starts with Catherine even if the question names her.
     """
     cut, sentence, repeated, named = start, False, 0, False
     for at in range(start, len(said.words)):
@@ -102,7 +107,7 @@ def _echo_end(said: Text, start: int, known: frozenset[str]) -> int:
 
 
 def _echo_start(said: Text, first: int, last: int, known: frozenset[str]) -> int:
-    """Where a closing echo starts ("Lord Byron | is the father of Ada")."""
+    """Return where a closing echo starts, as in "Lord Byron | is the father of Ada"."""
     repeated = copula = 0
     for at in range(last - 1, first, -1):
         word = said.words[at]
@@ -114,20 +119,20 @@ def _echo_start(said: Text, first: int, last: int, known: frozenset[str]) -> int
 
 
 def clause_end(said: Text, first: int) -> int:
-    """The word behind the last one of the clause that word ``first`` stands in."""
+    """Return the index behind the last word of the clause that word ``first`` stands in."""
     if first >= len(said.words):
         return len(said.words)
     for match in _VALUE_END.finditer(said.shown, said.starts[first] + 1):
+        # The stop of "H. C. Artmann" ends no sentence.
         if match.group() != "." or not is_abbreviation(said.shown, match.start()):
             return bisect_left(said.starts, match.start())
     return len(said.words)
 
 
 def asserts(clause: str, question: str) -> bool:
-    """Whether a clause holds anything beyond the question's words and common ones.
+    """Return whether a clause says more than the question's words and common ones.
 
-    Words of the question in an order of their own count as well: "the answer is Henry Ada" says
-    more than the question does.
+    The question's words in an order of their own count: "the answer is Henry Ada" asserts a name.
     """
     known = known_words(question)
     words = read(clause).words
@@ -136,4 +141,4 @@ def asserts(clause: str, question: str) -> bool:
     last = max((at for at, word in enumerate(words) if word in COPULAS), default=-1)
     named = tuple(word for word in words[last + 1 :] if word not in COMMON)
     asked = tuple(word for word in read(question).words if word not in COMMON)
-    return len(named) > 1 and next(occurrences(named, asked), None) is None
+    return len(named) > 1 and not occurs(named, asked)

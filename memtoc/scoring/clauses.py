@@ -21,6 +21,7 @@ _CLAUSE = re.compile(
 )
 _CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")
 _CONTRAST_ALONE = re.compile(rf"\W*(?:{_CONTRAST}|actually)\W*")
+# Initials, titles and months that are written with a stop; May, June and July may go without.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(.\"'-])(?:[a-z]|st|mt|dr|mr|mrs|ms|prof|rev|hon|jr|sr|no|vs|gen|col|capt|lt|sgt"
     r"|gov|sen|rep|inc|ltd|co|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|ca)$"
@@ -29,7 +30,7 @@ _ABBREVIATION = re.compile(
 
 @lru_cache(maxsize=4096)
 def clauses_of(shown: str) -> tuple[tuple[int, int], ...]:
-    """Where the clauses start and end; a contrasting conjunction opens its clause."""
+    """Return (start, end) of each clause; a contrasting conjunction opens its clause."""
     cuts = [0]
     for match in _CLAUSE.finditer(shown):
         if match.group() == "." and is_abbreviation(shown, match.start()):
@@ -37,16 +38,17 @@ def clauses_of(shown: str) -> tuple[tuple[int, int], ...]:
         # "However, the father was Y" is one clause.
         if match.group()[0] == "," and _CONTRAST_ALONE.fullmatch(shown, cuts[-1], match.start()):
             continue
+        # A conjunction belongs to the clause that it opens, a stop to the one that it closes.
         cuts.append(match.start() if match.group()[0].isalpha() else match.end())
     cuts.append(len(shown) + 1)
     return tuple((a, b) for a, b in pairwise(cuts) if a < b)
 
 
 def opens_with_contrast(shown: str, clause: tuple[int, int]) -> bool:
-    """Whether the clause opens with a contrasting conjunction."""
+    """Return whether the clause opens with "but", "however" or the like."""
     return bool(_CONTRAST_OPENS.match(shown, *clause))
 
 
 def is_abbreviation(shown: str, dot: int) -> bool:
-    """Whether the full stop at ``dot`` belongs to an initial or a short form (H. C. Artmann)."""
+    """Return whether the full stop at ``dot`` belongs to a short form ("H. C. Artmann")."""
     return bool(_ABBREVIATION.search(shown[max(0, dot - 6) : dot]))

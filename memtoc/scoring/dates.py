@@ -18,13 +18,17 @@ _DAY_WORD = rf"(?:(?:twenty|thirty)[- ])?(?:{_UNITHS})|{_TEENTHS}|twentieth|thir
 _DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?\b|{_DAY_WORD})"
 _GAP = r"[\s,./-]{1,3}"
 _YEAR = r"\d{3,4}"
+# The first form that fits wins: a whole date stands before the month or the year in it. A year by
+# itself has four digits and lies between 1000 and 2099; other figures are numbers.
 _FORMS = (
     r"(?P<y1>\d{4})[-/.](?P<m1>\d{1,2})[-/.](?P<d1>\d{1,2})(?:t[\d:.]+z?)?",
     rf"(?P<d2>{_DAY})(?:\s+day)?{_GAP}(?:of\s+)?(?P<m2>{_MONTH})\b\.?{_GAP}"
     rf"(?:in\s+|ad\s+|of\s+)?(?P<y2>{_YEAR})",
     rf"(?P<m3>{_MONTH})\b\.?{_GAP}(?:the\s+)?(?P<d3>{_DAY}){_GAP}(?:in\s+|of\s+)?(?P<y3>{_YEAR})",
     rf"(?P<y4>{_YEAR}){_GAP}(?P<m4>{_MONTH})\b\.?{_GAP}(?P<d4>{_DAY})",
+    # 04/05/1790 may be April or May: it is read both ways.
     r"(?P<a5>\d{1,2})[-/.](?P<b5>\d{1,2})[-/.](?P<y5>\d{4})",
+    # 2009-07 is a month; 1939-45 is a span of years and no date.
     r"(?P<y10>\d{4})-(?P<m10>0[1-9]|1[0-2])(?![-/\d])",
     rf"(?P<m6>{_MONTH})\b\.?{_GAP}(?:of\s+)?(?P<y6>{_YEAR})",
     rf"(?P<d7>{_DAY})\s+(?:of\s+)?(?P<m7>{_MONTH})",
@@ -33,6 +37,7 @@ _FORMS = (
 )
 _WITH_YEAR = ("1", "2", "3", "4", "5", "6", "9", "10")
 _WITH_MONTH = ("1", "2", "3", "4", "6", "7", "8", "10")
+# Not inside a longer number, a path or a range.
 _DATE = re.compile(
     rf"(?<![\w/-])(?:{'|'.join(_FORMS)})(?:\s?(?P<bc>b\.?\s?c\.?(?:e\b)?))?(?!\w|[-/]\d)"
 )
@@ -46,8 +51,9 @@ _DAY_NAMES = {word: n for n, word in enumerate(words("ordinals"))} | {
 class Date:
     """A date or a part of one; ``start`` and ``end`` are characters of the text's ``shown``.
 
-    ``days`` are (month, day) pairs: two where 04/05/1920 can be read either way, none where the
-    text gives a year alone; a day of 0 is a month alone. A year of 0 is a day without its year.
+    ``days`` are (month, day) pairs: two if the text can be read both ways (04/05/1920), none if it
+    gives a year alone. A day of 0 stands for a month alone, a year of 0 for a day without its year.
+    Years BC are negative.
     """
 
     year: int
@@ -57,7 +63,7 @@ class Date:
 
 
 def dates_in(text: Text) -> Iterator[Date]:
-    """The dates of a text in the order they stand there; decades (1890s) are none."""
+    """Yield the dates of a text in their order; a decade (1890s) is no date."""
     for match in _DATE.finditer(text.shown):
         days = frozenset(_days(match))
         if days or match.lastgroup:
@@ -88,7 +94,7 @@ def _day(text: str) -> int:
 
 
 def same_date(first: Date, second: Date) -> bool:
-    """Equal as far as both say: a year alone equals every date of it, a month its days."""
+    """Compare two dates at the precision of the coarser one: 1969 equals 1969-07-20."""
     if first.year != second.year:
         return False
     if not first.days or not second.days:

@@ -1,7 +1,7 @@
-"""From a raw reply to the short span that is judged (spec section 4, extraction).
+"""From a raw reply to the short span that is judged.
 
-The answer stands behind the last ``FINAL:`` marker that is not quoted. What models do instead has
-rules of its own: a copied placeholder, a marker with nothing behind it, a line repeated until it
+The answer stands behind the last ``FINAL:`` marker that is not quoted. Further rules read what
+models do instead: a copied placeholder, a marker with nothing behind it, a line repeated until it
 is cut off, a thought block, a tool call in place of an answer.
 """
 
@@ -13,10 +13,14 @@ from harness.thoughts import after_thoughts, opens_thought
 # Only the tail of a runaway reply can hold the last marker; 128 new tokens are far shorter.
 MAX_REPLY = 20_000
 
+# "SEMIFINAL:" and "The finals:" are no markers; bold, headings, quoted blocks and a full-width
+# colon are common around one.
 _MARKER = re.compile(
     r"(?<!\w)[*_`]{0,3}FINAL(?: ANSWER)?[*_`]{0,3}[ \t]{0,4}[:：][*_`]{0,3}", re.IGNORECASE
 )
 _QUOTES = "\"'“”‘’„«»`"
+# Models copy a placeholder that an instruction shows them (docs/log.md), and some write one of
+# their own. "The Answer" and "Answer Me! (film)" are titles.
 _PLACEHOLDER = re.compile(
     r"[\[<{(]\s*(?:the |your |insert |put |a |an |short |final |correct |best |actual |exact "
     r"|concise |single |my |here )*"
@@ -27,6 +31,8 @@ _PLACEHOLDER = re.compile(
     r"|answer here\b|_{2,}|\.{3,}|…",
     re.IGNORECASE,
 )
+# Calls as models write them into their text: Mistral's [TOOL_CALLS], Llama's <function=...>,
+# <tool_call> tags, bare JSON.
 _TOOL_CALL = re.compile(
     r"<\|?(?:tool_call|function_call|python_tag|function)\b|<function=|\[TOOL_CALLS\]"
     r"|\[?\s{0,8}\{\s{0,8}\"(?:name|function|type|tool|tool_name|action)\"\s{0,8}:"
@@ -37,26 +43,32 @@ _SPECIAL = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:start|end)_of_turn>|<eos>|<pad>|\[/?INST\]", re.IGNORECASE
 )
 _FENCE = re.compile(r"[ \t]*```\w{0,20}[ \t]*")
+# A "#" or ">" opens a heading or a quoted block in front of the answer; behind it they would be
+# part of the answer.
 _LEADING, _TRAILING = " \t\r*_`#>", " \t\r*_`"
+# Enclosing marks by their opening; a single quote may also be an apostrophe or an ayn ('Adud
+# al-Dawla), which closes nothing.
 _PAIRS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "[": "]", "<": ">", "{": "}"}
 
 
 @dataclass(frozen=True)
 class Span:
-    """The extracted answer and the rule that found it; an empty text where there is none."""
+    """The extracted answer and the rule that found it; an empty text if there is none."""
 
     text: str
     rule: str
 
 
 def extract(reply: str) -> Span:
-    """The answer span of a raw reply. Of a very long one the last MAX_REPLY characters are read."""
+    """Return the answer span of a raw reply, read from its last MAX_REPLY characters."""
     body = _SPECIAL.sub(" ", after_thoughts(reply[-MAX_REPLY:]))
     if not body.strip():
+        # The tail of a long thought may lack its opening tag: the beginning is looked at as well.
         cut_off = opens_thought(reply[-MAX_REPLY:]) or opens_thought(reply[:200])
         return Span("", "unclosed_thought" if cut_off else "empty")
     markers = [match for match in _MARKER.finditer(body) if not _is_quoted(body, match)]
     span = _after_marker(body, markers) if markers else _last_line(body)
+    # A call in front of a marker gave way to the answer behind it.
     whole = "" if span.rule == "marker" else body.lstrip()
     if _TOOL_CALL.match(span.text) or _TOOL_CALL.match(whole):
         return Span("", "tool_call")
@@ -64,7 +76,10 @@ def extract(reply: str) -> Span:
 
 
 def _is_quoted(body: str, marker: re.Match[str]) -> bool:
-    """A marker that is spoken of: begin the line with "FINAL:". A quoted whole line is none."""
+    """Return whether a marker is only spoken of, as in: begin the line with "FINAL:".
+
+    A line that is quoted as a whole is an answer.
+    """
     before = body[marker.start() - 1 : marker.start()]
     text = marker.group()
     if text[0] == "`" and text[-1] == "`":
@@ -83,6 +98,7 @@ def _after_marker(body: str, markers: list[re.Match[str]]) -> Span:
         _unquoted(_first_line(body[marker.end() : end]), body[: marker.start()][-1:])
         for marker, end in zip(markers, ends, strict=True)
     ]
+    # From the last marker back: one with nothing behind it gives way to an earlier one.
     for i in range(len(markers) - 1, -1, -1):
         answer = answers[i]
         if answer and not _PLACEHOLDER.fullmatch(answer):
@@ -96,7 +112,7 @@ def _after_marker(body: str, markers: list[re.Match[str]]) -> Span:
 
 
 def _trim(line: str) -> str:
-    """A line without white space and markdown around it."""
+    """Return a line without white space and markdown around it."""
     return line.lstrip(_LEADING).rstrip(_TRAILING)
 
 
@@ -109,19 +125,20 @@ def _first_line(text: str) -> str:
 
 
 def _unquoted(answer: str, before: str) -> str:
-    """The answer of a line that is quoted as a whole: the closing quote belongs to the line."""
+    """Return the answer of a line that is quoted as a whole, without the closing quote."""
     closing = _PAIRS.get(before, "") if before else ""
     return answer.removesuffix(closing) if closing else answer
 
 
 def _clean(answer: str, rule: str) -> Span:
-    """The answer without a placeholder before it and without quotes or brackets around it."""
+    """Return the answer without a placeholder before it and quotes or brackets around it."""
     placeholder = _PLACEHOLDER.match(answer)
     if placeholder and answer[placeholder.end() :].strip(_TRAILING + ".-:"):
         return Span(answer[placeholder.end() :].strip(_TRAILING + "-:"), "after_placeholder")
     closing = _PAIRS.get(answer[0])
     if closing and len(answer) > 2 and answer.rstrip(".").endswith(closing):
         inner = answer.rstrip(".")[1:-1].strip()
+        # "The "Big" One" keeps its inner quotes.
         if inner and closing not in inner and answer[0] not in inner:
             return Span(inner, rule)
     return Span(answer, rule)
@@ -148,5 +165,5 @@ def _last_line(body: str) -> Span:
 
 
 def _longer(line: str, earlier: list[str]) -> str:
-    """The earlier line that ``line`` repeats and does not finish; empty where there is none."""
+    """Return the earlier line that ``line`` repeats and leaves unfinished; empty if none."""
     return next((e for e in reversed(earlier) if len(e) > len(line) and e.startswith(line)), "")

@@ -9,7 +9,7 @@ _CLASSES: dict[str, str] = tomllib.loads(
 
 
 def words(name: str) -> tuple[str, ...]:
-    """The words of a class in the order of the file."""
+    """Return the words of a class, in the order of the file."""
     return tuple(_CLASSES[name].split())
 
 
@@ -30,4 +30,5 @@ WORK_KINDS = frozenset(words("work_kinds"))
 FUNCTION_WORDS = frozenset(words("function_words"))
 KINDS = frozenset(words("kinds"))
 KIN = words("kin")
+# hundred, thousand, million, billion, trillion, dozen
 SCALES = dict(zip(words("scales"), (100, 1000, 10**6, 10**9, 10**12, 12), strict=True))

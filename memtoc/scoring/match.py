@@ -1,4 +1,4 @@
-"""The two matchers, by name: ``containment`` (the paper's) and ``boundary`` (ours)."""
+"""The two matchers by name: ``containment`` (the paper's) and ``boundary`` (ours)."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,14 +19,17 @@ class Match:
 
 
 def check_matcher(matcher: str) -> None:
-    """Raises UserError for a matcher that does not exist."""
+    """Raise UserError for a matcher that does not exist."""
     if matcher not in MATCHERS:
         raise UserError(f"unknown matcher '{matcher}': {one_of(MATCHERS, matcher)}")
 
 
 @lru_cache(maxsize=16384)
 def match(matcher: str, answer: str, target: str, question: str = "") -> Match:
-    """Whether ``answer`` (an extracted span) gives ``target`` (gold, return or memory)."""
+    """Return whether ``answer`` (an extracted span) gives ``target`` (gold, return or memory).
+
+    Raises UserError for an unknown matcher.
+    """
     check_matcher(matcher)
     if matcher == "containment":
         rule = contains(answer, target)

@@ -9,7 +9,7 @@ from memtoc.scoring.match import match
 
 @dataclass(frozen=True)
 class Memory:
-    """``correct`` is None where there is no memory (``absent``); ``why`` names the rule."""
+    """The closed-book answer, judged; ``correct`` is None if it is absent, ``why`` is the rule."""
 
     span: str
     absent: bool
@@ -20,8 +20,12 @@ class Memory:
 def score_memory(
     matcher: str, span: str, question: str, gold: str, aliases: Sequence[str] = ()
 ) -> Memory:
-    """Scores the closed-book span against gold or any of its aliases."""
+    """Return the memory that a closed-book span gives, judged by gold and its aliases.
+
+    The memory is absent if the span abstains, hands the question back, breaks off or is empty.
+    """
     declined = abstains(matcher, span, question)
+    # Null, and not false: what the model does not say it knows is neither right nor wrong.
     if declined.matched or declined.no_answer:
         return Memory(span, True, None, declined.rule)
     correct, why = any_match(matcher, span, (gold, *aliases), question)
@@ -29,7 +33,7 @@ def score_memory(
 
 
 def any_match(matcher: str, span: str, values: Sequence[str], question: str) -> tuple[bool, str]:
-    """Whether the span gives one of the values; the rule is the first match's, else gold's."""
+    """Return whether the span gives one of the values, and the first match's rule, else gold's."""
     decisions = [match(matcher, span, value, question) for value in values]
     hit = next((decision for decision in decisions if decision.matched), decisions[0])
     return hit.matched, hit.rule

@@ -21,11 +21,12 @@ from memtoc.scoring.lexicon import (
     TITLES,
     WORK_KINDS,
 )
-from memtoc.scoring.text import Text, occurrences, read
+from memtoc.scoring.text import Text, occurrences, occurs, read
 
 Words = tuple[str, ...]
 
 _BRACKET = re.compile(r"\(([^()]{1,200})\)?")
+# What opens a bracket with another name of the same entity.
 _OTHER_NAME = re.compile(r"\s*(ne|nee|born|formerly|aka|a\.\s?k\.\s?a\.?|also known as|or)\b[:\s]*")
 _SPLIT = re.compile(r",\s|\s-\s|:\s")
 # "Sultan al-Dawla" is a name, "Prince of Wales" a title: nothing is taken from their front.
@@ -48,11 +49,12 @@ _ORDINAL_WORD = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
 
 @dataclass(frozen=True)
 class Name:
-    """``head`` is what stands before the first comma, ``tail`` what follows (a title, a place).
+    """A name in its parts, each a tuple of words.
 
-    ``others`` are further names that a bracket gives (née, born, formerly), ``asides`` what stands
-    in a bracket without such a word: another name or an explanation. ``glued`` are the
-    lengths at which the head cannot end, since a hyphen follows there (Bourbon-Parma).
+    ``head`` stands before the first comma, ``tail`` behind it (a title, a place). ``others`` are
+    the names that a bracket gives (née, born, formerly), ``asides`` the other brackets of two words
+    or more: another name or an explanation. ``glued`` are the lengths at which the head cannot end,
+    because a hyphen follows there (Bourbon-Parma).
     """
 
     head: Words
@@ -64,7 +66,7 @@ class Name:
 
 @lru_cache(maxsize=16384)
 def name_of(text: Text) -> Name:
-    """Reads a name such as "Robert Cholmondeley, 1st Viscount Cholmondeley (born Smith)"."""
+    """Read a name such as "Robert Cholmondeley, 1st Viscount Cholmondeley (born Smith)"."""
     shown = _BRACKET.sub(" ", text.shown)
     head, _, tail = _cut(shown)
     whole = read(head)
@@ -95,15 +97,16 @@ def _other_name(bracket: str, head: Words) -> Words:
     if not marker:
         return ()
     words = plain(read(bracket[marker.end() :]).words)
+    # "Mary Shelley (née Godwin)" is Mary Godwin too: one birth name stands for the surname.
     if marker.group(1) in ("ne", "nee", "born") and len(words) == 1 and len(head) > 1:
         return (*head[:-1], *words)
     return words
 
 
 def _aside(bracket: str) -> Words:
-    """A bracket of two words or more that does not say which kind of work is meant.
+    """Return the words of a bracket that may be another name: two or more, and no kind of work.
 
-    "(2011 film)" and "(Rihanna song)" tell works apart; they are no other name.
+    "(2011 film)" and "(Rihanna song)" tell works apart.
     """
     words = plain(read(bracket).words)
     kind = any(word in WORK_KINDS or word[0].isdigit() for word in words)
@@ -111,7 +114,7 @@ def _aside(bracket: str) -> Words:
 
 
 def plain(words: Words) -> Words:
-    """The words without honorifics before and legal forms or kinds of area behind."""
+    """Return the words without honorifics before, and legal forms or kinds of area behind."""
     first, last = 0, len(words)
     while first < last - 1 and words[first] in HONORIFICS and words[first + 1] not in _JOINED:
         first += 1
@@ -126,8 +129,9 @@ def plain(words: Words) -> Words:
 
 
 def same_name(first: Name, second: Name) -> str:
-    """The rule by which two names are one entity; empty where they are not. Symmetric."""
+    """Return the rule by which two names are one entity; empty if they differ. Symmetric."""
     pairs = ((first, second), (second, first))
+    # Two titles or two places decide before any shared name is looked at.
     if tails_conflict(first, second):
         return ""
     if any(_inverted(*pair) for pair in pairs):
@@ -136,6 +140,7 @@ def same_name(first: Name, second: Name) -> str:
         return "unique_title"
     if any(_same_land(*pair) for pair in pairs):
         return "same_title"
+    # Bourbon is not Bourbon-Parma, Frederick II of Prussia not Frederick II, Holy Roman Emperor.
     if any(_cut_in_compound(*pair) or other_land(*pair) for pair in pairs):
         return ""
     return _same_in_any_form(first, second)
@@ -155,44 +160,47 @@ def _same_in_any_form(first: Name, second: Name) -> str:
 
 
 def _unique_title(bare: Name, full: Name) -> bool:
-    """The 10th Duke of Beaufort is one man, whoever he was."""
+    """Return whether a title with its ordinal, "10th Duke of Beaufort", names the full one."""
     return (
         not bare.tail
         and _has_ordinal(bare.head)
         and _is_title(bare.head)
-        and next(occurrences(bare.head, full.tail), None) is not None
+        and occurs(bare.head, full.tail)
     )
 
 
 def _inverted(listed: Name, spoken: Name) -> bool:
-    """Smith, John, as in a list, is John Smith."""
+    """Return whether a listed name is the spoken one: "Smith, John" and "John Smith"."""
     if not 0 < len(listed.tail) <= 3 or spoken.tail or _is_title(listed.tail):
         return False
     return (*listed.tail, *listed.head) == spoken.head
 
 
 def _same_land(plainly: Name, titled: Name) -> bool:
-    """Mahaut of Artois is Mahaut, Countess of Artois."""
+    """Return whether both names mean one person, one by land, the other by the land's title.
+
+    "Mahaut of Artois" and "Mahaut, Countess of Artois" are one person.
+    """
     if "of" not in plainly.head or not _is_title(titled.tail):
         return False
     of = plainly.head.index("of")
-    return plainly.head[:of] == titled.head and plainly.head[of:] == titled.tail[-_land(plainly) :]
+    land = plainly.head[of:]
+    return plainly.head[:of] == titled.head and titled.tail[-len(land) :] == land
 
 
 def other_land(plainly: Name, titled: Name) -> bool:
-    """Frederick II of Prussia is not Frederick II, Holy Roman Emperor."""
+    """Return whether one name has a land that the other's title does not hold.
+
+    "Frederick II of Prussia" and "Frederick II, Holy Roman Emperor" are two persons.
+    """
     if "of" not in plainly.head or _is_title(plainly.tail) or not _is_title(titled.tail):
         return False
     of = plainly.head.index("of")
     return plainly.head[:of] == titled.head and not set(plainly.head[of + 1 :]) & set(titled.tail)
 
 
-def _land(name: Name) -> int:
-    return len(name.head) - name.head.index("of")
-
-
 def _cut_in_compound(short: Name, long: Name) -> bool:
-    """The shorter head ends inside a compound of the longer, or is a hyphenated surname of it."""
+    """Return whether the shorter head ends inside a hyphenated compound of the longer."""
     size = len(short.head)
     if size in long.glued and long.head[:size] == short.head:
         return True
@@ -220,7 +228,7 @@ def _same_words(one: Words, other: Words, titled: bool, loose: bool) -> str:
 
 
 def continues(rest: Words) -> bool:
-    """Whether the words that follow a name leave it the same entity."""
+    """Return whether a name stays the same entity when these words follow it."""
     if not rest:
         return True
     return not (
@@ -233,10 +241,12 @@ def continues(rest: Words) -> bool:
 
 
 def _aligned(short: Words, long: Words) -> bool:
-    """The same first and last name; what stands between may be initials or left out.
+    """Return whether first and last name agree and the rest are initials or left out.
 
     An initial stands for a name that starts with it: H. C. Artmann, Hans Carl Artmann.
     """
+    # A last name of one letter is an initial; a head noun (Association, Prize) makes another
+    # entity.
     if short[-1] != long[-1] or len(short[-1]) < 2 or set(long) & HEADS:
         return False
     at = 0
@@ -259,15 +269,17 @@ def _initial_of(one: str, other: str) -> bool:
 
 
 def tails_conflict(first: Name, second: Name) -> bool:
-    """Two titles or two places that share no word, or two different ordinals."""
+    """Return whether two tails are of different ordinals, titles or places."""
     one, other = first.tail, second.tail
     if not one or not other:
         return False
     ordinals = [{word for word in tail if _ORDINAL.fullmatch(word)} for tail in (one, other)]
+    # The 1st and the 10th Duke are two men, whatever else their titles share.
     if all(ordinals) and not ordinals[0] & ordinals[1]:
         return True
     if all(_is_title(tail) for tail in (one, other)):
         return not (set(one) & set(other)) - TITLE_WORDS
+    # A title on one side and a place on the other say nothing against each other.
     if any(_is_title(tail) for tail in (one, other)):
         return False
     return not set(one) & set(other)
@@ -282,14 +294,15 @@ def _is_title(tail: Words) -> bool:
 
 
 def is_bare_title(words: Words) -> bool:
-    """A title that many have held ("Duke of Parma"); with an ordinal it is one person's."""
+    """Return whether words are a title that many have held: "Duke of Parma"."""
+    # With its ordinal (the 9th Earl of Essex) a title is one person's.
     if not words or words[0] not in TITLES or _has_ordinal(words):
         return False
     return len(words) == 1 or words[1] == "of"
 
 
 def other_entity(said: Text, first: int, last: int) -> str:
-    """Whether the words around a name make it part of another one; the rule, or empty.
+    """Return the rule by which the words around a name make it part of another; else empty.
 
     "Vassar College" in "Vassar College Student Association", "Ravi Shankar" in "Ravi Shankar
     Prize", "Erbach" in "Erbach-Schönberg", "Han dynasty" in "Later Han dynasty".
@@ -309,24 +322,29 @@ def other_entity(said: Text, first: int, last: int) -> str:
     if previous and not ahead.strip(" \"'"):
         if previous in QUALIFIERS:
             return "qualified_entity"
+        # Newton in Robert Newton is another man. Longer names are taken wherever they stand.
         if _is_single(said, first, last) and _is_name_part(previous):
             return "part_of_name"
     return ""
 
 
 def _is_name_part(previous: str) -> bool:
-    """Whether the word before a single name may be its given name."""
+    """Return whether the word before a single name may be its given name."""
     described = previous.endswith(_ADJECTIVE) or _ADVERB.fullmatch(previous)
     return previous not in _BEFORE_NAMES and not described and not _TRADE.fullmatch(previous)
 
 
 def _is_single(said: Text, first: int, last: int) -> bool:
-    """One word, one hyphenated surname (Baillie-Hamilton), or one with its particle (de Gaulle)."""
+    """Return whether the words are one surname: plain, hyphenated or with its particle.
+
+    Newton, Baillie-Hamilton, de Gaulle.
+    """
     return all(said.words[i] in PARTICLES or said.after(i) == "-" for i in range(first, last - 1))
 
 
 def _extends(following: Words, first: int, last: int) -> bool:
     head = following[0]
+    # Junior and senior tell father from son, and an ordinal one holder from the next.
     if head in HEADS - LEGAL_FORMS or head in ("junior", "senior") or _ORDINAL.fullmatch(head):
         return True
     # The sequel: Toy Story 3 is not Toy Story. A year only dates a work.

@@ -1,4 +1,4 @@
-"""What the answer did with the return and the memory (spec section 4, outcome)."""
+"""What the answer did with the return and the memory (outcomes of arXiv 2608.26295)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ OUTCOMES = ("followed_tool", "kept_memory", "both", "abstain", "other")
 
 @dataclass(frozen=True)
 class Decision:
-    """One answer, judged. ``why`` maps each field to the rule that decided it."""
+    """One answer, judged; ``why`` maps each field to the rule that decided it."""
 
     followed_tool: bool
     kept_memory: bool
@@ -30,7 +30,11 @@ def decide(
     tool_value: str | None,
     aliases: Sequence[str] = (),
 ) -> Decision:
-    """Judges an extracted span; ``tool_value`` is None where the return carries no value."""
+    """Judge an extracted span against return, memory and gold.
+
+    ``tool_value`` is None if the return carries no value, ``memory`` None if there is none to read.
+    A span follows, keeps or is correct by the same matcher; correctness counts aliases of the gold.
+    """
     declined = abstains(matcher, span, question)
     # In ours a refusal gives no value, whatever it mentions; the paper counts the mention too.
     silent = declined.rule if matcher == "boundary" and declined.matched else ""
@@ -50,6 +54,7 @@ def decide(
         "abstain": declined.rule,
     }
     outcome = _outcome(followed, kept, declined.matched)
+    # Where nothing was followed or kept, what was read as a refusal or an answer is the reason.
     why["outcome"] = declined.rule if outcome in ("abstain", "other") else outcome
     return Decision(followed, kept, correct, declined.matched, outcome, why)
 

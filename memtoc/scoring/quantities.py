@@ -1,4 +1,4 @@
-"""Numbers with their sign and scale: -5 is not 5, and 12 million is 12,000,000."""
+"""Numbers with their sign and scale: -5 differs from 5, and 12 million is 12,000,000."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,9 @@ from fractions import Fraction
 from memtoc.scoring.lexicon import SCALES
 from memtoc.scoring.text import Text
 
+# Bounded like every pattern here, so that a runaway reply of digits costs no more.
 _NUMBER = re.compile(r"\d{1,40}(?:\.\d{1,40})?")
+# A minus stands at the start or behind a space: the hyphen of 3-5 is none.
 _MINUS = re.compile(r"(?:^|[^\w.%-])-$|\b(?:minus|negative)\s$")
 # "More than 12" and "before 1934" give a limit, not the value; so does a span such as 3-5.
 _LIMIT = re.compile(
@@ -21,7 +23,7 @@ _SCALED = re.compile(rf"\s(?:{'|'.join(SCALES)})s?\b|-\d")
 
 @dataclass(frozen=True)
 class Quantity:
-    """``amount`` carries sign and scale; words ``first`` to ``last`` (left out) of the text."""
+    """A number of a text: words ``first`` up to ``last``; ``amount`` carries sign and scale."""
 
     amount: Fraction
     first: int
@@ -29,7 +31,7 @@ class Quantity:
 
 
 def quantities_in(text: Text) -> Iterator[Quantity]:
-    """The numbers of a text, each with the scales behind it: 2 thousand 5 hundred is one."""
+    """Yield the numbers of a text with their scales; "2 thousand 5 hundred" is one."""
     at = 0
     while at < len(text.words):
         if not _NUMBER.fullmatch(text.words[at]):
@@ -53,6 +55,7 @@ def _amount(words: tuple[str, ...], at: int) -> tuple[Fraction, int]:
             at += 1
         total += part * scale
         joined = at + 1 if words[at : at + 1] == ("and",) else at
+        # A smaller number behind a scale adds to it (2 thousand 5 hundred); any other starts anew.
         smaller = joined < len(words) and _NUMBER.fullmatch(words[joined])
         if scale == 1 or before == 1 or not smaller or Fraction(words[joined]) >= scale:
             break
@@ -61,7 +64,7 @@ def _amount(words: tuple[str, ...], at: int) -> tuple[Fraction, int]:
 
 
 def whole_quantity(text: Text, first: int, last: int) -> Fraction | None:
-    """The amount that words ``first`` to ``last`` (left out) are, if they are nothing else."""
+    """Return the amount of words ``first`` up to ``last`` if they are one number, else None."""
     if first < last and _NUMBER.fullmatch(text.words[first]):
         for found in quantities_in(text):
             if found.first >= first:
@@ -70,6 +73,6 @@ def whole_quantity(text: Text, first: int, last: int) -> Fraction | None:
 
 
 def is_limit(text: Text, start: int, end: int) -> bool:
-    """Whether a number or date at these characters is a limit, an end of a span, or scaled."""
+    """Return whether the number or date there is a limit, an end of a span, or scaled."""
     before = text.shown[max(0, start - 40) : start]
     return bool(_LIMIT.search(before) or _SCALED.match(text.shown, end))

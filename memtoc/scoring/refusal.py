@@ -16,6 +16,9 @@ PAPER = re.compile(
     re.IGNORECASE,
 )
 
+# Ours: a negated verb of finding, a negated state, an absent fact, nobody who knows, a wish not to
+# say. It grew from the outputs of five models and from tables of our own; docs/scoring.md says how
+# much of its agreement is fitting.
 _FIND = (
     "determine|provide|find|answer|retrieve|identify|access|locate|give|verify|confirm|say|specify"
     "|contain|include|mention|state|return|know|have|recall|list|indicate|establish|obtain|offer"

@@ -1,7 +1,7 @@
-"""Values that stand in a span only to be turned down, or to be said not to be there.
+"""Values that a span names in order to turn them down, or to say that they are missing.
 
 Each rule reads the words around one occurrence of a value: what stands before it in its clause,
-what is said of it behind, whether the clause merely reports what the tool returned while another
+what is said of it behind, whether the clause only reports what the tool returned while another
 clause gives the answer, and whether the value is given as another fact than the one asked for.
 """
 
@@ -10,7 +10,7 @@ import re
 from memtoc.scoring.claims import asserts, value
 from memtoc.scoring.clauses import clauses_of, opens_with_contrast
 from memtoc.scoring.lexicon import KIN
-from memtoc.scoring.text import Text, occurrences
+from memtoc.scoring.text import Text, occurs
 
 # How far a value's context reaches, in characters.
 _REACH = 240
@@ -78,16 +78,19 @@ _ASKED_AND_DENIED = re.compile(
     rf"|(?:i )?(?:would|do|did)?\s?{_NOT})"
     r"(?!\s+(?:idea|doubt|problem)|,?\s+(?:sure|certain|\d)\b)\b"
 )
+# The man of "the grandson of Lord Byron" is another one, unless the question asks for a relation.
 _KIN_NOUN = re.compile(rf"\b(?:{'|'.join(KIN)})s?\b")
 _ASKS_KIN = re.compile(
     rf"{_KIN_NOUN.pattern}|\b(?:children|marri\w+|marry|related|descend\w*|whose|famil\w+)\b"
 )
 _KIN_BEFORE = re.compile(rf"{_KIN_NOUN.pattern} (?:of|to) (?:the )?(?:\w+ )?$")
 _NAMED_BEHIND = re.compile(r",?\s*\(?(?:namely|called|named|i\.e\.|viz)(?!\w)")
+# Words by which a clause reports what the tool returned, rather than asserts it.
 _REPORT = re.compile(
     r"\b(?:tool|returns?|returned|output|result|response|lookup|search|database|sources?|passage"
     r"|document|api|cached|retrieved|information provided|provided information)\b"
 )
+# "The tool says X, so X": a conclusion asserts what was reported.
 _CONCLUDED = re.compile(r"\b(?:so|therefore|thus|hence)\b[^,.;]*$")
 _CONFLICT = re.compile(r"\b(?:conflict|contradict|disagree|discrepan|inconsisten|differ|mismatch)")
 _ADVERSATIVE = re.compile(r"\W*(?:but|however|yet|nevertheless)\b")
@@ -103,6 +106,7 @@ _REFUSED = re.compile(
     r"|includ|mention|answer|found|find|state|available|listed|indicate|give)|\bno information\b"
     r"|\bunable to\b|\bcannot\b"
 )
+# "The tool says X, but this may be outdated" gives no other value, so X is the answer.
 _CAVEAT = re.compile(
     r"\bnot\b|n't\b|\bcannot\b|\b(?:may (?:be|have|also)|might|could|stale|outdated"
     r"|verif\w*|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
@@ -112,10 +116,10 @@ _DEATH = re.compile(r"\b(?:died|dies|death|dead|deceased|passed away|killed|exec
 
 
 def turned_down(said: Text, first: int, last: int, question: str) -> str:
-    """The rule by which the value at words ``first`` to ``last`` is no answer; empty if it is one.
+    """Return the rule by which words ``first`` up to ``last`` are no answer; empty if they are one.
 
-    ``last`` is left out. A question that is itself negative ("Who did not sign?") turns nothing
-    down by a negation behind the value.
+    In a question that is itself negative ("Who did not sign?") a negation behind the value turns
+    nothing down.
     """
     start = said.starts[first]
     clauses = clauses_of(said.shown)
@@ -125,18 +129,20 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     rule = _around(before, behind, question)
     if rule:
         return rule
+    # Order matters: what is said of the value itself comes before what other clauses say.
     if not _CONCLUDED.search(before) and _only_reported(
         said, clauses, own, said.words[first:last], question
     ):
         return "only_reported"
-    if _only_mentioned(said, clauses, own, before):
+    # A text that declines to answer first only mentions what it names afterwards.
+    if _REFUSED.search(said.shown, 0, clauses[own][0]) and _MENTION.search(before):
         return "only_mentioned"
     sentence = said.shown[max(0, start - _REACH) : start].rsplit(". ", 1)[-1]
     return "another_fact" if another_fact(sentence, question) else ""
 
 
 def _around(before: str, behind: str, question: str) -> str:
-    """The rule that the words before or behind a value in its clause meet."""
+    """Return the rule that the words before or behind a value in its clause meet; else empty."""
     opening = _AFRESH.split(before)[-1]
     if _NEGATED_BEFORE.search(opening) and _NEGATED_BEFORE.search(_AFFIRMED.sub("", opening)):
         return "negated"
@@ -144,23 +150,27 @@ def _around(before: str, behind: str, question: str) -> str:
         return "relative_of"
     if _WRONG_AFTER.match(behind):
         return "called_wrong"
+    # "Who did not sign?" is answered by "X did not".
     denied = not _NEGATIVE.search(question.lower()) and _DENIED_AFTER.match(behind)
     return "denied" if denied or _ASKED_AND_DENIED.match(behind) else ""
 
 
 def called_wrong(said: Text, last: int) -> bool:
-    """Whether the value that ends before word ``last`` is said to be wrong."""
+    """Return whether the value that ends before word ``last`` is said to be wrong."""
     return bool(_WRONG_AFTER.match(_behind(said, last)))
 
 
 def _behind(said: Text, last: int) -> str:
-    """What follows a value: what is said of "The Prestige (film)" is said of "The Prestige"."""
+    """Return what follows a value, past a bracket: "The Prestige (film)" is "The Prestige"."""
     end = said.ends[last - 1]
     return _ASIDE.sub("", said.shown[end : end + _REACH], count=1)
 
 
 def _is_relative(before: str, behind: str, question: str) -> bool:
-    """Another is meant by "the grandson of X", unless the question asks for a relation."""
+    """Return whether a value only leads to another person, as in "the grandson of X".
+
+    A question for a relation ("Whose grandson ...?") asks for X itself.
+    """
     # The slower pattern only where one of its prepositions stands.
     if not (" of " in before or " to " in before) or not _KIN_BEFORE.search(before):
         return False
@@ -174,7 +184,8 @@ def _only_reported(
     words: tuple[str, ...],
     question: str,
 ) -> bool:
-    """ "The tool returned X, but the answer is Y": X is reported, Y is asserted."""
+    """Return whether the return alone names the value: "The tool said X, but it was Y"."""
+    # Only a value that its own clause reports can be outdone by another clause.
     if not _REPORT.search(said.shown, *clauses[own]):
         return False
     opening = said.shown[max(0, clauses[own][0] - 1)]
@@ -193,23 +204,14 @@ def _only_reported(
 
 
 def _gives_another(clause: str, words: tuple[str, ...], question: str) -> bool:
-    """Whether a clause asserts a value that is not a part of the one given by ``words``."""
+    """Return whether a clause asserts a value other than ``words`` or a part of them."""
     if _CAVEAT.search(clause) or _REPORT.search(clause) or not asserts(clause, question):
         return False
-    other = value(clause, question).words
-    return next(occurrences(other, words), None) is None
-
-
-def _only_mentioned(
-    said: Text, clauses: tuple[tuple[int, int], ...], own: int, before: str
-) -> bool:
-    """A value that a text which declined to answer goes on to mention."""
-    refused = _REFUSED.search(said.shown, 0, clauses[own][0])
-    return bool(refused and _MENTION.search(before))
+    return not occurs(value(clause, question).words, words)
 
 
 def another_fact(before: str, question: str) -> bool:
-    """Whether what leads to a value names birth where the question asks for death, or reverse.
+    """Return whether the words before a value name birth if death is asked for, or the reverse.
 
     The last of the two that is named counts: "died in 1801, was born in" leads to a birth.
     """

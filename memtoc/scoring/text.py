@@ -1,7 +1,7 @@
 """Folding and words: what the boundary matcher, the refusals and the dates read.
 
-Nothing here looks further than MAX_CHARS into a text, so that a runaway reply costs no more than
-a long one. Nothing here keeps case: an answer in capitals is the same answer.
+Everything here reads at most MAX_CHARS characters, so that a runaway reply costs no more than a
+long one, and folds case, since an answer in capitals is the same answer.
 """
 
 import re
@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from memtoc.scoring.numerals import FIGURES, TENS, UNITS, joined
 
+# A reply of 128 new tokens is far shorter. The growth tests hold the cost of longer ones.
 MAX_CHARS = 2000
 
 # Letters that NFKD leaves whole although a reader takes them for a plain letter with a stroke,
@@ -31,6 +32,7 @@ _UNDECOMPOSED = str.maketrans(
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u0655\u0670]")
 # Scripts written without spaces: each sign is a word, so that a name is a run of words.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+# 1,000,000 and 3.5 are one word each; an apostrophe joins only letters (O'Sullivan).
 _WORD = re.compile(
     r"\d{1,3}(?:,\d{3})+(?![\d,])|\d+\.\d+(?![\d.])"
     rf"|[{_UNSPACED}]"
@@ -54,7 +56,7 @@ class Text:
     ends: tuple[int, ...]
 
     def part(self, first: int, last: int) -> "Text":
-        """The words from ``first`` to ``last``, the latter left out, as a text of its own."""
+        """Return the words from ``first`` up to ``last`` as a text of its own."""
         if first >= last:
             return EMPTY
         start = self.starts[first]
@@ -66,15 +68,15 @@ class Text:
         )
 
     def words_at(self, start: int, end: int) -> tuple[int, int]:
-        """The first word that reaches into ``shown[start:end]`` and the one behind the last."""
+        """Return the first word inside ``shown[start:end]`` and the one behind the last."""
         return bisect_right(self.ends, start), bisect_left(self.starts, end)
 
     def before(self, word: int) -> str:
-        """The characters between the word and the one before it."""
+        """Return the characters between a word and the one before it."""
         return self.shown[self.ends[word - 1] if word else 0 : self.starts[word]]
 
     def after(self, word: int) -> str:
-        """The characters between the word and the next one."""
+        """Return the characters between a word and the next one."""
         following = self.starts[word + 1] if word + 1 < len(self.starts) else len(self.shown)
         return self.shown[self.ends[word] : following]
 
@@ -84,9 +86,9 @@ EMPTY = Text("", (), (), ())
 
 @lru_cache(maxsize=16384)
 def fold(text: str) -> str:
-    """Lower case without accents: Gödel and GODEL, Sørensen and Sorensen are one.
+    """Return a text in lower case without accents: Gödel and GODEL, Sørensen and Sorensen are one.
 
-    White space is one space wherever it stands, so that a line end decides nothing.
+    Each run of white space becomes one space, so that a line end decides nothing.
     """
     text = " ".join(text[:MAX_CHARS].split())
     if text.isascii():
@@ -97,8 +99,9 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=16384)
 def read(text: str) -> Text:
-    """The words of a text, at most the first MAX_CHARS characters of it."""
+    """Return a text with its words, read from its first MAX_CHARS characters."""
     shown = fold(text)
+    # A text of articles alone ("The The", "A") keeps them.
     return _words(shown, with_articles=False) or _words(shown, with_articles=True) or EMPTY
 
 
@@ -108,6 +111,7 @@ def _words(shown: str, *, with_articles: bool) -> Text | None:
     ends: list[int] = []
     for match in _WORD.finditer(shown):
         word, (start, end) = match.group(), match.span()
+        # Most words are none of these: one look-up keeps the loop short.
         if word in _ALTERED:
             if not with_articles and _is_article(word, shown, end):
                 continue
@@ -128,7 +132,7 @@ def _words(shown: str, *, with_articles: bool) -> Text | None:
 
 
 def _is_article(word: str, shown: str, end: int) -> bool:
-    """An article is left out, an initial (A. A. Milne) is not."""
+    """Return whether a word is an article; the A of A. A. Milne is an initial."""
     return word in ("the", "an") or (word == "a" and not shown.startswith(".", end))
 
 
@@ -139,7 +143,7 @@ _ALTERED = frozenset(("the", "an", "a", *_ROMAN, *UNITS, *_SPELLED))
 
 
 def occurrences(needle: tuple[str, ...], words: tuple[str, ...]) -> Iterator[int]:
-    """Where ``needle`` stands in ``words`` as a contiguous run."""
+    """Yield the positions at which ``needle`` is a contiguous run in ``words``."""
     if not needle:
         return
     size, first = len(needle), needle[0]
@@ -148,3 +152,8 @@ def occurrences(needle: tuple[str, ...], words: tuple[str, ...]) -> Iterator[int
         at = words.index(first, at + 1)
         if words[at : at + size] == needle:
             yield at
+
+
+def occurs(needle: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Return whether ``needle``, one word or more, is a contiguous run in ``words``."""
+    return next(occurrences(needle, words), None) is not None

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from memtoc.scoring.text import Text, occurrences, read
 
+# An offset such as UTC-5 is no zone: several zones share it, and it changes with the season.
 _AREA = r"(?:africa|america|antarctica|arctic|asia|atlantic|australia|europe|indian|pacific|etc|us)"
 _ZONE = re.compile(rf"\b{_AREA}(?:\s?/\s?[a-z][a-z_'-]*)+")
 
 
 @dataclass(frozen=True)
 class Zone:
-    """A zone named in a text: the Area/City forms it may be; words ``first`` to ``last`` of it."""
+    """A zone named in words ``first`` up to ``last``; ``forms`` are its Area/City forms."""
 
     forms: frozenset[str]
     first: int
@@ -22,12 +23,12 @@ class Zone:
 
 
 def zones_in(text: Text) -> list[Zone]:
-    """The time zones of a text: Area/City forms and common names (CET, Eastern Time)."""
+    """Return the time zones of a text: Area/City forms and common names (CET, Eastern Time)."""
     return [*_written(text), *_named(text)]
 
 
 def has_zone(text: Text) -> bool:
-    """Whether an Area/City form stands in the text."""
+    """Return whether an Area/City form stands in the text."""
     return bool(_ZONE.search(text.shown))
 
 
@@ -43,6 +44,7 @@ def _named(text: Text) -> list[Zone]:
     present = set(text.words)
     found = []
     for words, forms in _common_names().items():
+        # Most names are absent; the search for a run of words is dearer than this.
         if present.issuperset(words):
             places = occurrences(words, text.words)
             found += [Zone(forms, at, at + len(words)) for at in places]
@@ -66,6 +68,7 @@ def _common_names() -> dict[tuple[str, ...], frozenset[str]]:
     names: dict[tuple[str, ...], frozenset[str]] = {}
     for group in table.values():
         forms = frozenset(zone.lower() for zone in group["zones"])
+        # A name that several areas use is listed under each of them.
         for name in group["names"]:
             words = read(name).words
             names[words] = names.get(words, frozenset()) | forms

@@ -23,10 +23,10 @@ DefaultLimit = Annotated[int | None, COSMETIC]
 
 @dataclass(frozen=True)
 class BuildDefaults:
-    """What a build of this source does where the command line says nothing.
+    """What a build of this source does if the command line says nothing.
 
-    ``strict``: a wrong value that breaks a rule stops the build; a published benchmark is what it
-    is, so there it is told. ``redraw_temporal``: dates, years and time zones that the source
+    ``strict``: a wrong value that breaks a rule stops the build; for a published benchmark, which
+    is fixed, the build reports it. ``redraw_temporal``: dates, years and time zones that the source
     brings are drawn anew from the seed.
     """
 
@@ -52,7 +52,7 @@ class StarterSpec:
     build: Annotated[BuildDefaults, COSMETIC]
 
     def load(self) -> Benchmark:
-        """All of them."""
+        """Return all of them."""
         from memtoc.sources import starter
 
         return starter.load()
@@ -62,8 +62,8 @@ class StarterSpec:
 class MemtocSpec:
     """The released mapping at ``path``, with repaired near values and without excluded rows.
 
-    ``toolhop`` is ToolHop's file, whose tools are joined to the questions; without it each has
-    the tool of its family and kind.
+    ``toolhop`` is ToolHop's file, whose tools are joined to the questions; without it each has the
+    tool of its family and kind.
     """
 
     name: Name
@@ -78,7 +78,7 @@ class MemtocSpec:
     publisher: Annotated[Publisher, COSMETIC]
 
     def load(self) -> Benchmark:
-        """Raises UserError naming file, row and field of the first wrong row."""
+        """Load the benchmark; raises UserError naming file, row and field of a wrong row."""
         from memtoc.sources import memtoc
 
         toolhop = Path(self.toolhop) if self.toolhop else None
@@ -97,7 +97,7 @@ class ToolhopSpec:
     publisher: Annotated[Publisher, COSMETIC]
 
     def load(self) -> Benchmark:
-        """Raises UserError: an arm needs the benchmark that is built from them."""
+        """Raise UserError: an arm needs the benchmark that is built from them."""
         raise UserError(NOT_BUILT)
 
 
@@ -113,7 +113,7 @@ class FolderSpec:
     build: Annotated[BuildDefaults, COSMETIC]
 
     def load(self) -> Benchmark:
-        """Raises UserError naming file, row and field of the first wrong row."""
+        """Load the benchmark; raises UserError naming file, row and field of a wrong row."""
         path = Path(self.path)
         read = load_rows(path / "questions.jsonl" if path.is_dir() else path)
         kept = tuple(q for q in read if not (self.drop_excluded and q.review == "exclude"))
@@ -125,7 +125,7 @@ class FolderSpec:
 
 @dataclass(frozen=True)
 class CsvSpec:
-    """Questions of one's own in a csv file at ``path``."""
+    """Your own questions in a csv file at ``path``."""
 
     name: Name
     source: Literal["csv"]
@@ -134,7 +134,7 @@ class CsvSpec:
     build: Annotated[BuildDefaults, COSMETIC]
 
     def load(self) -> Benchmark:
-        """Raises UserError naming file, row and column of the first wrong row."""
+        """Load the benchmark; raises UserError naming file, row and column of a wrong row."""
         from memtoc.sources import csv_source
 
         return csv_source.load(Path(self.path), self.name)
@@ -152,7 +152,7 @@ class ReleasedSpec:
     build: Annotated[BuildDefaults, COSMETIC]
 
     def load(self) -> Benchmark:
-        """Raises UserError naming file, episode and field of the first wrong one."""
+        """Load the benchmark; raises UserError naming file, episode and field of a wrong one."""
         from memtoc.sources import released
 
         benchmark = released.benchmark(released.load(Path(self.path), self.formulations))

@@ -34,9 +34,8 @@ from memtoc.questions import (
     Benchmark,
     Question,
     check_questions,
-    check_wrong_value,
+    check_wrong_values,
     one_line,
-    same_value,
 )
 from memtoc.sources.schemas import call_for
 
@@ -48,19 +47,19 @@ LISTED_ROWS, LISTED_LETTERS = 8, 24
 
 
 def read(path: Path) -> list[SourceQuestion]:
-    """All rows, in the file's order, whether or not they have wrong values.
+    """Return all rows, in the file's order, with the wrong values that they have.
 
-    An id that is not given is made of the chain and a digest of question and answer, so that
-    neither the order of the rows nor a new one changes it. Raises UserError for the first row
-    that is wrong, with the numbers of the others.
+    A row without an id gets one made of its chain and a digest of question and answer, which
+    neither the order of the rows nor a new row changes. Raises UserError for the first wrong row,
+    with the numbers of the others.
     """
     return [question for _, question in _rows(path, REQUIRED)]
 
 
 def load(path: Path, name: str) -> Benchmark:
-    """The rows as they are, in the file's order; each needs a near value.
+    """Return the rows as a benchmark, in the file's order; each needs a near value.
 
-    Raises UserError as ``read`` does. Rows without a fold get one.
+    Rows without a fold get one. Raises UserError as ``read`` does.
     """
     rows = _rows(path, (*REQUIRED, "near"))
     wheres = [f"{path} row {number}" for number, _ in rows]
@@ -111,6 +110,7 @@ def _checked(
             first[question.id] = number
             questions.append((number, question))
         except UserError as error:
+            # All rows are read before the first is named: one round of mending, not one a row.
             wrong[number] = str(error)
     if wrong:
         raise UserError(_first_of(wrong))
@@ -132,8 +132,11 @@ def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str
         if not row[column]:
             raise UserError(f"{where}: '{column}' is empty: fill it in or remove the row")
     _check_names(row, where)
-    _check_values(row, where)
+    aliases = tuple(alias.strip() for alias in row["aliases"].split("|") if alias.strip())
+    near, far = row["near"] or None, row["far"] or None
+    check_wrong_values(near, far, row["answer"], aliases, where, "answer")
     text = " ".join(row["question"].split())
+    # Question and answer, since two rows may ask the same with answers that differ.
     own = digest_of([normalised(text), row["answer"]])[:10]
     chain = row["chain"] or own
     return SourceQuestion(
@@ -145,11 +148,11 @@ def _source_question(cells: Mapping[str, str], filled: Sequence[str], where: str
         name=row["id"] or (f"q{chain}-{own}" if row["chain"] else f"q{own}"),
         kind=row["kind"],
         family=row["family"],
-        near=row["near"] or None,
-        far=row["far"] or None,
+        near=near,
+        far=far,
         fold=row["fold"],
         source=SOURCE,
-        aliases=_aliases(row),
+        aliases=aliases,
     )
 
 
@@ -168,20 +171,8 @@ def _check_names(row: Mapping[str, str], where: str) -> None:
             raise UserError(f"{where}: unknown {name} '{row[name]}': {one_of(valid, row[name])}")
 
 
-def _check_values(row: Mapping[str, str], where: str) -> None:
-    for name in ("near", "far"):
-        if row[name]:
-            check_wrong_value(name, row[name], row["answer"], _aliases(row), where, "answer")
-    if row["far"] and row["near"] and same_value(row["far"], row["near"]):
-        raise UserError(f"{where}: far '{row['far']}' equals the near: give another value")
-
-
-def _aliases(row: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(alias.strip() for alias in row["aliases"].split("|") if alias.strip())
-
-
 def _ranked(rows: Sequence[tuple[int, SourceQuestion]]) -> list[tuple[int, SourceQuestion]]:
-    """Each question with its place in its chain, which the order of the rows does not change."""
+    """Return each question with its place in its chain, independent of the order of the rows."""
     seen: Counter[str] = Counter()
     hops: dict[str, int] = {}
     for name, chain in sorted((question.id, question.chain) for _, question in rows):
@@ -210,7 +201,7 @@ def _question(source: SourceQuestion) -> Question:
 
 
 def _folded(questions: Sequence[Question], wheres: Sequence[str]) -> tuple[Question, ...]:
-    """Rows without a fold get one, whole chains at a time and evenly; given ones are kept."""
+    """Give rows without a fold one, whole chains at a time and evenly; given folds are kept."""
     given: dict[str, str] = {}
     for question, where in zip(questions, wheres, strict=True):
         if question.fold and given.setdefault(question.chain, question.fold) != question.fold:
@@ -223,5 +214,6 @@ def _folded(questions: Sequence[Question], wheres: Sequence[str]) -> tuple[Quest
         for q in questions
         if q.chain not in given
     ]
+    # Without a build there is no seed of a build; 0, so that the same file gives the same folds.
     drawn = assign_folds(open_rows, seed=0) if open_rows else {}
     return tuple(replace(q, fold=given.get(q.chain) or drawn[q.id]) for q in questions)

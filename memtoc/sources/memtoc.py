@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.json_files import read_jsonl
-from memtoc.benchmark.drafts import Verdict, normalised
+from memtoc.benchmark.drafts import Verdict, natural_key, normalised
 from memtoc.questions import (
     FAMILIES,
     KINDS,
@@ -32,6 +32,7 @@ from memtoc.sources.toolhop import tools_of
 
 NAME = "memtoc"
 _CHAIN_AND_HOP = re.compile(r"(\d+)\.(\d+)")
+# Passes the row's check; the real tool is chosen once kind and family are known to be valid.
 _PLACEHOLDER: dict[str, Any] = {"schema": {"name": "none", "parameters": {}}, "arguments": {}}
 
 
@@ -41,12 +42,12 @@ def load(
     drop_excluded: bool = True,
     toolhop: Path | None = None,
 ) -> Benchmark:
-    """Reads the mapping at ``path``; the questions come ordered by chain and hop.
+    """Load the mapping at ``path``; the questions come ordered by chain and hop.
 
-    ``apply_repairs`` puts near_repaired in the place of near, ``drop_excluded`` leaves out the
-    rows whose review says exclude; both are counted in the benchmark's notes. ``toolhop`` is the
-    file that the questions came from: its tools are joined by the question's text. Raises
-    UserError, naming file, row and field, for anything that is not of the mapping's shape.
+    ``apply_repairs`` puts near_repaired in the place of near, ``drop_excluded`` leaves out the rows
+    whose review says exclude; both are counted in the benchmark's notes. ``toolhop`` is the file
+    that the questions came from: its tools are joined by the question's text. Raises UserError,
+    naming file, row and field, for a row of another shape.
     """
     rows = [
         (f"{path} row {number}", row) for number, row in read_jsonl(path, "check benchmark.path")
@@ -58,16 +59,17 @@ def load(
     check_questions(read, [where for where, _ in rows])
     for (where, _), question in zip(rows, read, strict=True):
         check_call(question.tool, where)
-    read.sort(key=_natural_order)
+    read.sort(key=lambda question: natural_key(question.id))
     kept = [q for q in read if not (drop_excluded and q.review == "exclude")]
     if not kept:
         raise UserError(f"{path}: every row is excluded: set drop_excluded to false")
-    notes = _notes(read, kept) | {"repairs_applied": _repaired(rows) if apply_repairs else 0}
+    repaired = sum(row.get("near_repaired") is not None for _, row in rows)
+    notes = _notes(read, kept) | {"repairs_applied": repaired if apply_repairs else 0}
     return Benchmark(NAME, tuple(kept), notes)
 
 
 def verdicts(path: Path) -> dict[str, Verdict]:
-    """The published review of all rows, by question id: an overlay on the unrepaired values."""
+    """Return the published review by question id: an overlay on the unrepaired values."""
     found = {}
     for number, row in read_jsonl(path, "check benchmark.path"):
         where = f"{path} row {number}"
@@ -92,7 +94,7 @@ def _question(
 
 
 def _check_source_fields(row: Mapping[str, Any], where: str) -> None:
-    """The fields that the mapping has beside ours, and the names that a tool is chosen by."""
+    """Check the mapping's own fields, and the names that a tool is chosen by."""
     for name, wanted in (("chain", (int, str)), ("hop", (int,)), ("review", (str,))):
         value = row.get(name)
         if not isinstance(value, wanted) or isinstance(value, bool):
@@ -117,7 +119,7 @@ def _check_repair(row: Mapping[str, Any], where: str) -> None:
 
 
 def _id(row: Mapping[str, Any], where: str) -> str:
-    """``10.1`` becomes ``q10-1``: a dot would make it a float on the command line."""
+    """Return ``10.1`` as ``q10-1``: a dot would make it a float on the command line."""
     given = row.get("id")
     found = _CHAIN_AND_HOP.fullmatch(given) if isinstance(given, str) else None
     if found is None:
@@ -128,14 +130,6 @@ def _id(row: Mapping[str, Any], where: str) -> str:
             f" {row['hop']!r}: mend the one that is wrong"
         )
     return f"q{found[1]}-{found[2]}"
-
-
-def _natural_order(question: Question) -> tuple[int, ...]:
-    return tuple(int(part) for part in question.id[1:].split("-"))
-
-
-def _repaired(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> int:
-    return sum(row.get("near_repaired") is not None for _, row in rows)
 
 
 def _notes(read: Sequence[Question], kept: Sequence[Question]) -> dict[str, Any]:

@@ -87,11 +87,11 @@ class Release:
 
 
 def load(folder: Path, formulations: Sequence[str] = tuple(FILES)) -> Release:
-    """Reads the episode files of the given formulations.
+    """Load the episode files of the given formulations.
 
-    Raises UserError, naming file, episode and field, for another shape, and where a question, its
-    gold, schema or payload differs between formulations. ``notes`` counts the episodes, and those
-    that not all of the formulations have.
+    ``notes`` counts the episodes, and those that some formulation lacks. Raises UserError, naming
+    file, episode and field, for another shape, and for a question whose text, gold, schema or
+    payload differs between formulations.
     """
     episodes: list[ReleasedEpisode] = []
     digests: dict[str, str] = {}
@@ -112,11 +112,11 @@ def load(folder: Path, formulations: Sequence[str] = tuple(FILES)) -> Release:
 
 
 def benchmark(release: Release) -> Benchmark:
-    """The release's questions with its prompts, by formulation and condition, word for word.
+    """Return the release's questions with its prompts, by formulation and condition, word for word.
 
     A question that lacks a near value, or a prompt for its memory in one of the formulations, is
-    left out and counted. The files tell neither kind nor fold: the kind is read off the gold, the
-    folds are drawn. Raises UserError where one question has two closed-book prompts.
+    left out and counted. The files hold neither kind nor fold: the kind is read off the gold, the
+    folds are drawn. Raises UserError for a question with two closed-book prompts.
     """
     by_id: dict[str, list[ReleasedEpisode]] = defaultdict(list)
     for episode in release.episodes:
@@ -127,6 +127,7 @@ def benchmark(release: Release) -> Benchmark:
     if not whole:
         raise UserError("no question has a tool_wrong episode in all formulations: check the files")
     members = [Member(q.id, q.chain, q.kind, q.family, origin_of(q.source)) for q in whole]
+    # The files hold no folds; 0, so that the same release gives the same ones.
     folds = assign_folds(members, seed=0)
     questions = tuple(replace(question, fold=folds[question.id]) for question in whole)
     check_questions(questions, [f"question '{question.id}'" for question in questions])
@@ -135,7 +136,7 @@ def benchmark(release: Release) -> Benchmark:
 
 
 def _asked(episodes: Sequence[ReleasedEpisode]) -> Question | None:
-    """The question of some episodes; None where none of them returns a near value."""
+    """Return the question of some episodes; None if none of them returns a near value."""
     first, near = episodes[0], _wrong_value(episodes, "tool_wrong")
     if near is None:
         return None
@@ -158,7 +159,7 @@ def _asked(episodes: Sequence[ReleasedEpisode]) -> Question | None:
 
 
 def _wrong_value(episodes: Sequence[ReleasedEpisode], condition: str) -> str | None:
-    """What the tool says under a condition: the distractor, else the return where it is a text."""
+    """Return what the tool says under a condition: the distractor, else a return that is a text."""
     given = [v for e in episodes if e.condition == condition for v in (e.distractor, e.tool_output)]
     found = next((value for value in given if isinstance(value, str) and value.strip()), None)
     where = f"question '{episodes[0].question_id}' under {condition}"
@@ -237,10 +238,11 @@ def _episode(row: Any, number: int, formulation: str, path: Path) -> ReleasedEpi
 
 
 def _name(row: Mapping[str, Any], field: str, where: str) -> str:
-    """A number or a short text, in a form that an id may have."""
+    """Return a number or a short text, in a form that an id may have."""
     value = row.get(field)
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         raise UserError(f"{where}: field '{field}' must be a number or a text, not {value!r:.80}")
+    # Ids of questions go on the command line, ids of episodes only into messages.
     return re.sub(r"[^A-Za-z0-9_-]", "_", str(value)) if field != "episode_id" else str(value)
 
 
@@ -265,7 +267,7 @@ def _schema(row: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _unmatched(episodes: Sequence[ReleasedEpisode], formulations: int) -> int:
-    """How many (question, condition) pairs not all formulations have; shared ones must agree."""
+    """Count the (question, condition) pairs that some formulation lacks; others must agree."""
     first: dict[tuple[str, str], ReleasedEpisode] = {}
     found: Counter[tuple[str, str]] = Counter()
     for episode in episodes:

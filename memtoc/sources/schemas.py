@@ -6,7 +6,7 @@
      "parameters": {"type": "object", "properties": {"person": ..., "relation": ...}, ...}}
     called with {"person": "Norah Jones", "relation": "father"}
 
-Such tools are invented by us: ``schema_source`` is then ``family_kind`` in the manifest.
+Such tools are our invention: ``schema_source`` is then ``family_kind`` in the manifest.
 """
 
 import json
@@ -34,10 +34,10 @@ def _wording() -> dict[str, Any]:
 
 
 def schema_for(family: str, kind: str) -> dict[str, Any]:
-    """The JSON schema {name, description, parameters} of a (family, kind).
+    """Return the JSON schema {name, description, parameters} of a (family, kind).
 
-    Where the template itself says what comes back (a relative, a credit), the kind does not show:
-    the released kinds are noisy there (a mother labelled "place").
+    If the template itself says what comes back (a relative, a credit), the kind does not show: the
+    released kinds are noisy there (a mother labelled "place").
     """
     tool, value = _wording()["families"][family], _wording()["kinds"][kind]
     slots = _slots(family, tool["slots"]) if tool["slots"] else _search_slots(kind)
@@ -78,10 +78,10 @@ def _search_slots(kind: str) -> dict[str, Any]:
 
 
 def call_for(question: str, family: str, kind: str) -> ToolCall:
-    """The (family, kind) tool, called with arguments taken from the question.
+    """Return the (family, kind) tool, called with arguments taken from the question.
 
-    A question that is not worded by its family's template is put to the free_form tool of its
-    kind, since role and subject cannot be told apart in it.
+    A question outside of its family's template goes to the free_form tool of its kind, since its
+    role and subject are unknown.
     """
     asked = asked_by(question)
     if asked.family != family or asked.role is None:
@@ -99,7 +99,7 @@ def call_for(question: str, family: str, kind: str) -> ToolCall:
 
 
 def check_call(tool: ToolCall, where: str) -> None:
-    """Raises UserError unless the schema is valid JSON Schema and the call is valid against it."""
+    """Raise UserError unless the schema is valid JSON Schema and the call is valid against it."""
     try:
         validator = _validator(json.dumps(tool.schema["parameters"]))
     except SchemaError as error:
@@ -117,7 +117,7 @@ def check_call(tool: ToolCall, where: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _validator(parameters: str) -> Draft202012Validator:
-    """Many questions share a schema, and checking one costs far more than checking a call."""
+    """Return a validator, kept: many questions share a schema, and checking one is costly."""
     loaded = json.loads(parameters)
     Draft202012Validator.check_schema(loaded)
     return Draft202012Validator(loaded)

@@ -44,10 +44,10 @@ class Chains:
 
 
 def read(path: Path) -> Chains:
-    """Reads a file of the publisher's shape; it need not be the published one.
+    """Read a file of the publisher's shape; it need not be the published one.
 
-    Raises UserError, naming file, chain and field, for any other shape. A sub-question without a
-    usable tool is kept; ``notes`` counts why its tool is not used.
+    A sub-question without a usable tool is kept; ``notes`` counts why its tool is not used. Raises
+    UserError, naming file, chain and field, for any other shape.
     """
     counted: Counter[str] = Counter()
     questions: list[SourceQuestion] = []
@@ -69,7 +69,7 @@ def read(path: Path) -> Chains:
 
 
 def tools_of(path: Path) -> dict[str, ToolCall]:
-    """Normalised question -> the first usable tool call, to join to other forms of ToolHop."""
+    """Return normalised question -> its first usable tool call, to join to forms of ToolHop."""
     found: dict[str, ToolCall] = {}
     for question in read(path).questions:
         if question.tool is not None:
@@ -111,6 +111,7 @@ def _hops(
         tool, outcome = tool_call(tools.get(text), text, NAME)
         counted[outcome] += 1
         shown = one_line(text, "a question of field 'sub_task'", where)
+        # An answer may be a number, or empty; screening drops the empty ones (no_gold).
         answer = str(gold) and one_line(str(gold), f"the answer to '{text[:60]}'", where)
         yield SourceQuestion(chain=name, hop=hop, text=shown, gold=answer, domain=domain, tool=tool)
 
@@ -123,7 +124,7 @@ def _mapping(chain: Mapping[str, Any], field: str, where: str) -> dict[str, Any]
 
 
 def tool_call(schema: Any, question: str, source: str) -> tuple[ToolCall | None, str]:
-    """A valid call of the source's tool, and what became of the tool: used, or why not."""
+    """Return a valid call of the source's tool, and what became of it: used, or why not."""
     if schema is None:
         return None, "missing"
     parameters = schema.get("parameters") if isinstance(schema, dict) else None
@@ -139,7 +140,7 @@ def tool_call(schema: Any, question: str, source: str) -> tuple[ToolCall | None,
 
 
 def _filled(parameters: Mapping[str, Any], question: str) -> dict[str, Any]:
-    """Arguments for the required properties, taken from the question."""
+    """Return arguments for the required properties, taken from the question."""
     properties, required = parameters.get("properties"), parameters.get("required")
     if not isinstance(properties, dict) or not isinstance(required, list):
         return {}
@@ -165,14 +166,14 @@ def _value(name: str, schema: Any, question: str) -> Any:
 
 
 def _chosen(options: list[Any], question: str) -> Any:
-    """The option that the question names, else the first."""
+    """Return the option that the question names, else the first."""
     text = question.lower()
     named = [o for o in options if isinstance(o, str) and o.lower().replace("_", " ") in text]
     return max(named, key=len) if named else options[0]
 
 
 def _text(name: str, question: str) -> str:
-    """The role for a property that is named like one, else the subject, else the question."""
+    """Return the role for a property named like one, else the subject, else the question."""
     asked = asked_by(question)
     if asked.role is not None and _ROLE_NAMES.search(name.lower()):
         return asked.role

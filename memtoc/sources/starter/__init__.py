@@ -28,7 +28,7 @@ MAX_MESSAGE = 300
 
 
 def load() -> Benchmark:
-    """The starter benchmark, in the order of its authored rows."""
+    """Return the starter benchmark, in the order of its authored rows."""
     rows = [(f"{QUESTIONS} row {number}", row) for number, row in read_jsonl(QUESTIONS)]
     questions = tuple(question_from_row(_with_schema(row, at), at) for at, row in rows)
     check_questions(questions, [at for at, _ in rows])
@@ -48,14 +48,14 @@ def _with_schema(row: dict[str, Any], at: str) -> dict[str, Any]:
 
 @cache
 def schema(tool_name: str) -> dict[str, Any]:
-    """The JSON schema {name, description, parameters} of a tool."""
+    """Return the JSON schema {name, description, parameters} of a tool."""
     text = (FOLDER / "schemas" / f"{tool_name}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
 
 def call(tool_name: str, arguments: Any) -> dict[str, Any]:
-    """Runs a tool: ``{"status": "ok", "result": ...}``, or a structured error; never raises.
+    """Run a tool; return ``{"status": "ok", "result": ...}`` or a structured error, never raise.
 
     Errors are ``{"status": "error", "error": {"code", "type", "message"}}`` with code 400
     (arguments do not fit the schema), 404 (unknown tool, no such fact) or 409 (ambiguous).
@@ -72,7 +72,7 @@ def call(tool_name: str, arguments: Any) -> dict[str, Any]:
 
 
 def _misfit(tool_name: str, arguments: Any) -> str | None:
-    """What in the arguments does not fit the schema, in one line; None where all fits."""
+    """Return what in the arguments does not fit the schema, in one line; None if all fits."""
     validator = Draft202012Validator(
         schema(tool_name)["parameters"], format_checker=FormatChecker()
     )

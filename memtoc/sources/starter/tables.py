@@ -13,7 +13,7 @@ Row = Mapping[str, str]
 
 
 class LookupFailedError(Exception):
-    """A schema-valid call that names no single fact; becomes the structured error of a return."""
+    """A schema-valid call that names no single fact; becomes a return's structured error."""
 
     def __init__(self, code: int, kind: str, message: str) -> None:
         super().__init__(message)
@@ -22,13 +22,13 @@ class LookupFailedError(Exception):
 
 @cache
 def table(name: str) -> tuple[Row, ...]:
-    """All rows of ``facts/NAME.csv``; ``aliases`` columns hold names separated by ``|``."""
+    """Return all rows of ``facts/NAME.csv``; an ``aliases`` column holds names split by ``|``."""
     with (FACTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
 
 
 def named(rows: Iterable[Row], column: str, *names: str) -> list[Row]:
-    """Rows whose column, or one of whose aliases, is the first of the names that is known."""
+    """Return the rows whose column, or an alias, is the first of the names that is known."""
     rows = list(rows)
     for name in names:
         found = [row for row in rows if any(same_value(name, n) for n in _names(row, column))]
@@ -42,7 +42,7 @@ def _names(row: Row, column: str) -> list[str]:
 
 
 def where(rows: Iterable[Row], **wanted: str | None) -> list[Row]:
-    """Rows that hold all the wanted values; a wanted None constrains nothing."""
+    """Return the rows that hold all the wanted values; None constrains nothing."""
     return [
         row
         for row in rows
@@ -51,7 +51,7 @@ def where(rows: Iterable[Row], **wanted: str | None) -> list[Row]:
 
 
 def only(rows: Iterable[Row], sought: str) -> Row:
-    """The one row there is; LookupFailedError where there is none (404) or more than one (409)."""
+    """Return the one row; raises LookupFailedError for none (404) and for several (409)."""
     rows = list(rows)
     if not rows:
         raise LookupFailedError(404, "not_found", f"No entry for {sought}.")
@@ -61,7 +61,7 @@ def only(rows: Iterable[Row], sought: str) -> Row:
 
 
 def value(row: Row, column: str, sought: str) -> str:
-    """A cell's text; LookupFailedError (404) where the table does not record it."""
+    """Return a cell's text; raises LookupFailedError (404) if the table does not record it."""
     if not row.get(column):
         raise LookupFailedError(404, "not_recorded", f"No {column.replace('_', ' ')} for {sought}.")
     return row[column]

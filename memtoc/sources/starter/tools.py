@@ -10,18 +10,14 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
+from memtoc.benchmark.dates import MONTHS
 from memtoc.sources.starter.tables import LookupFailedError, Row, named, only, table, value, where
 
 Arguments = Mapping[str, Any]
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
-
 
 def biography_lookup(arguments: Arguments) -> str:
-    """A date, year, place, region or country of a person's birth or death."""
+    """Return a date, year, place, region or country of a person's birth or death."""
     person, event, detail = arguments["person"], arguments["event"], arguments["detail"]
     names = (person["full_name"], *person.get("other_names", ()))
     row = only(named(table("people"), "name", *names), names[0])
@@ -31,7 +27,7 @@ def biography_lookup(arguments: Arguments) -> str:
 
 
 def family_tree(arguments: Arguments) -> str:
-    """The nth relative of a kind, in order of birth or marriage."""
+    """Return the nth relative of a kind, in order of birth or marriage."""
     person, relation = arguments["person"], arguments["relation"]
     names = (person["full_name"], *person.get("other_names", ()))
     position = str(arguments.get("position", 1))
@@ -40,7 +36,7 @@ def family_tree(arguments: Arguments) -> str:
 
 
 def work_credits(arguments: Arguments) -> str:
-    """Who had a role in the making of a work."""
+    """Return who had a role in the making of a work."""
     work, role = arguments["work"], arguments["role"]
     rows = where(named(table("works"), "title", work["title"]), medium=work["medium"], role=role)
     span = work.get("released", {})
@@ -50,14 +46,14 @@ def work_credits(arguments: Arguments) -> str:
 
 
 def work_finder(arguments: Arguments) -> str:
-    """The title of the one work that has all the features asked for."""
+    """Return the title of the one work that has all the features asked for."""
     medium, creator = arguments["medium"], arguments.get("creator", {}).get("name")
     titles = {row["title"] for row in where(table("works"), medium=medium, creator=creator)}
     return _fitting(titles, "features", "title", arguments["features"])
 
 
 def country_facts(arguments: Arguments) -> str:
-    """A standing fact about a country."""
+    """Return a standing fact about a country."""
     country, attribute = arguments["country"], arguments["attribute"]
     rows, given = table("countries"), country["value"]
     by_name = country["identified_by"] == "name"
@@ -66,7 +62,7 @@ def country_facts(arguments: Arguments) -> str:
 
 
 def gazetteer(arguments: Arguments) -> str:
-    """Where a river, mountain, city or monument is, or what is there."""
+    """Return where a river, mountain, city or monument is, or what is there."""
     feature, wanted = arguments["feature"], arguments["attribute"]
     rows = named(table("places"), "name", feature["name"])
     rows = where(rows, type=feature["type"], attribute=wanted)
@@ -74,7 +70,7 @@ def gazetteer(arguments: Arguments) -> str:
 
 
 def timezone_lookup(arguments: Arguments) -> str:
-    """The tz database zone (Area/City) that a city keeps."""
+    """Return the tz database zone (Area/City) that a city keeps."""
     location = arguments["location"]
     rows = where(named(table("timezones"), "city", location["city"]),
                  country_code=location["country_code"], region=location.get("region"))  # fmt: skip
@@ -83,7 +79,7 @@ def timezone_lookup(arguments: Arguments) -> str:
 
 
 def organization_profile(arguments: Arguments) -> str:
-    """Founder, founding year, seat or country of an organization."""
+    """Return founder, founding year, seat or country of an organization."""
     organization, attribute = arguments["organization"], arguments["attribute"]
     rows = named(table("organizations"), "name", organization["name"])
     row = only(where(rows, type=organization.get("type")), organization["name"])
@@ -91,20 +87,20 @@ def organization_profile(arguments: Arguments) -> str:
 
 
 def organization_finder(arguments: Arguments) -> str:
-    """The name of the one organization of a type that fits all the clues."""
+    """Return the name of the one organization of a type that fits all the clues."""
     names = {row["name"] for row in where(table("affiliations"), type=arguments["type"])}
     return _fitting(names, "affiliations", "name", arguments["clues"])
 
 
 def product_registry(arguments: Arguments) -> str | dict[str, str]:
-    """Maker, launch year or country of origin of a product."""
+    """Return maker, launch year or country of origin of a product."""
     item = arguments["item"]
     rows = where(named(table("products"), "name", item["name"]), category=item.get("category"))
     return _fields(only(rows, item["name"]), arguments["fields"])
 
 
 def event_chronicle(arguments: Arguments) -> str:
-    """Date, year or place of an event."""
+    """Return date, year or place of an event."""
     event, detail = arguments["event"], arguments["detail"]
     rows = where(named(table("events"), "name", event["name"]), category=event.get("category"))
     row = only(rows, event["name"])
@@ -114,14 +110,14 @@ def event_chronicle(arguments: Arguments) -> str:
 
 
 def element_table(arguments: Arguments) -> str:
-    """A property of a chemical element, found by name, symbol or atomic number."""
+    """Return a property of a chemical element, found by name, symbol or atomic number."""
     element = arguments["element"]
     rows = where(table("elements"), **{element["identified_by"]: element["value"]})
     return value(only(rows, element["value"]), arguments["property"], element["value"])
 
 
 def science_reference(arguments: Arguments) -> str:
-    """A term that stands in a relation to another, as in a schoolbook's index."""
+    """Return a term that stands in a relation to another, as in a schoolbook's index."""
     subject, relation = arguments["subject"], arguments["relation"]
     rows = named(table("science"), "term", subject["term"])
     rows = where(rows, field=subject["field"], relation=relation)
@@ -129,7 +125,7 @@ def science_reference(arguments: Arguments) -> str:
 
 
 def office_holders(arguments: Arguments) -> str:
-    """Who held an office, by place in the sequence or by a day within the term."""
+    """Return who held an office, by place in the sequence or by a day within the term."""
     office, selector = arguments["office"], arguments["selector"]
     rows = where(table("offices"), jurisdiction=office["jurisdiction"])
     rows = named(rows, "title", office["title"])
@@ -141,7 +137,7 @@ def office_holders(arguments: Arguments) -> str:
 
 
 def achievement_register(arguments: Arguments) -> str | dict[str, str]:
-    """Who is credited with an invention, discovery, theory or first, and when."""
+    """Return who is credited with an invention, discovery, theory or first, and when."""
     achievement = arguments["achievement"]
     rows = named(table("achievements"), "name", achievement["name"])
     row = only(where(rows, kind=achievement.get("kind")), achievement["name"])

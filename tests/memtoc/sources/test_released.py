@@ -158,7 +158,7 @@ def test_what_the_prompts_have_settled_is_no_part_of_the_arm(tmp_path):
         arm_of(released_config(tmp_path, *settled))
         for settled in ((), ("layout=released", "payload=timeout", "clauses.judgement=false"))
     )
-    assert plain.fingerprint == other.fingerprint
+    assert plain.run.fingerprint == other.run.fingerprint
 
 
 @pytest.mark.parametrize(
