@@ -2,16 +2,14 @@
 
 import json
 from contextlib import suppress
-from dataclasses import is_dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError, with_config
+from pydantic import ValidationError
 
 from harness.errors import UserError
 from harness.files import json_rows
-from harness.settings import STRICT
+from harness.settings import strict_adapter
 
 Shape = TypeVar("Shape")
 
@@ -70,7 +68,7 @@ def _one(text: str, shape: type[Shape], where: str) -> Shape:
 
 
 def _validated(text: str, shape: type[Shape]) -> Shape:
-    adapter: TypeAdapter[Shape] = _adapter(shape)  # type: ignore[arg-type]
+    adapter = strict_adapter(shape)
     try:
         return adapter.validate_json(text)
     except ValidationError as error:
@@ -82,10 +80,3 @@ def _validated(text: str, shape: type[Shape]) -> Shape:
     adapter.validate_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return adapter.validate_python(value, strict=False)
 
-
-@cache
-def _adapter(shape: type[Any]) -> TypeAdapter[Any]:
-    """The strict reader of a type; pydantic takes a dataclass's settings from the class alone."""
-    if is_dataclass(shape):
-        return TypeAdapter(with_config(STRICT)(shape))
-    return TypeAdapter(shape, config=STRICT)

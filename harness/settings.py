@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cache
 from math import isfinite
 from typing import Any, TypeVar
@@ -56,10 +57,18 @@ def need_parts(config: Mapping[str, Any], parts: Mapping[str, Sequence[str]]) ->
                 raise UserError(f"{group}.{key} has no value: set it, as in {group}.{key}=...")
 
 
+def strict_adapter(shape: type[Settings]) -> TypeAdapter[Settings]:
+    """Return pydantic's reader of a type: it takes no text for a number and no unknown key."""
+    adapter: TypeAdapter[Settings] = _strict_adapter(shape)  # type: ignore[arg-type]
+    return adapter
+
+
 @cache
-def _adapter(settings: type[Any]) -> TypeAdapter[Any]:
-    """The strict reader of a settings class; building one takes tens of milliseconds."""
-    return TypeAdapter(with_config(STRICT)(settings))
+def _strict_adapter(shape: type[Any]) -> TypeAdapter[Any]:
+    """Cached, since building one takes tens of milliseconds."""
+    if is_dataclass(shape):  # pydantic takes a dataclass's strictness from the class alone
+        return TypeAdapter(with_config(STRICT)(shape))
+    return TypeAdapter(shape, config=STRICT)
 
 
 def parse(settings: type[Settings], config: Mapping[str, Any]) -> Settings:
@@ -68,8 +77,7 @@ def parse(settings: type[Settings], config: Mapping[str, Any]) -> Settings:
     Strict: no text is taken for a number or a list. Raises UserError naming the first wrong key.
     """
     try:
-        adapter: TypeAdapter[Settings] = _adapter(settings)  # type: ignore[arg-type]
-        return adapter.validate_json(json.dumps(dict(config)))
+        return strict_adapter(settings).validate_json(json.dumps(dict(config)))
     except ValidationError as error:
         raise UserError(_explain(error, config)) from error
 
