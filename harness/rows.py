@@ -79,4 +79,3 @@ def _validated(text: str, shape: type[Shape]) -> Shape:
     value = json.loads(text)
     adapter.validate_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return adapter.validate_python(value, strict=False)
-
