@@ -2,10 +2,9 @@
 
 from memtoc.scoring.abstain import Abstention, abstains
 from memtoc.scoring.acknowledge import Acknowledgment, acknowledges
-from memtoc.scoring.cell import CELLS, cell
 from memtoc.scoring.extract import Span, extract
 from memtoc.scoring.match import MATCHERS, Match, match
-from memtoc.scoring.memory import Memory, score_memory
+from memtoc.scoring.memory import CELLS, Memory, cell, score_memory
 from memtoc.scoring.outcome import OUTCOMES, Decision, decide
 
 SCORER_VERSION = "2"

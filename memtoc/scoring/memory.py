@@ -1,10 +1,13 @@
-"""The model's closed-book answer: is there one, and is it right?"""
+"""The model's closed-book answer, and the cell that it gives together with the tool's return."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memtoc.scoring.abstain import abstains
 from memtoc.scoring.match import match
+
+# Cells of the design (arXiv 2608.26295): is the memory right, is the return right?
+CELLS = ("agree", "arb", "tool_gold", "both_wrong", "mem_absent")
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,17 @@ def any_match(matcher: str, span: str, values: Sequence[str], question: str) -> 
     decisions = [match(matcher, span, value, question) for value in values]
     hit = next((decision for decision in decisions if decision.matched), decisions[0])
     return hit.matched, hit.rule
+
+
+def cell(memory: Memory, tool_correct: bool | None) -> str | None:
+    """Return the cell of a row, one of ``CELLS``; None for ``no_tool``, which has no return.
+
+    ``tool_correct`` is None for ``no_tool`` and False for an error payload, as in the release.
+    """
+    if tool_correct is None:
+        return None
+    if memory.absent:
+        return "mem_absent"
+    if memory.correct:
+        return "agree" if tool_correct else "arb"
+    return "tool_gold" if tool_correct else "both_wrong"
