@@ -1,1 +1,4 @@
-"""What both lines of research stand on: engines, caches, folders, fingerprints, statistics."""
+"""What the products share: engines, caches, run folders, fingerprints, sweeps, statistics.
+
+Imports neither memtoc nor factored.
+"""

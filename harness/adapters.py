@@ -1,8 +1,14 @@
-"""LoRA adapters on disk: which files they are, what identifies them, which base they are for.
+"""LoRA adapters on disk: their files, their digest, and the base model they were trained on.
 
-An adapter is somebody's file: it is read from safetensors and a bounded JSON file only, and what
-would change the base model, on which other arms stand, is refused. Nothing heavy is imported;
-`harness.engines.lora` puts an adapter over a loaded model.
+An adapter is a folder as PEFT's ``save_pretrained`` leaves it, and base.json beside it::
+
+    adapter_config.json          {"peft_type": "LORA", "r": 8, "target_modules": ["q_proj"], ...}
+    adapter_model.safetensors
+    base.json                    {"weights": "<digest of the base checkpoint>"}  (optional)
+
+The files come from anywhere, so weights are read from safetensors and settings from a bounded JSON
+file. Settings that would change the base model, which other arms use too, are refused.
+`harness.engines.lora` puts an adapter over a loaded model; this module needs no torch.
 """
 
 from collections.abc import Mapping
@@ -16,7 +22,7 @@ from harness.json_files import read_json
 
 WEIGHTS, CONFIG, BASE = "adapter_model.safetensors", "adapter_config.json", "base.json"
 MAX_CONFIG_BYTES = 1_000_000
-MAX_RANK = 1024
+MAX_RANK = 1024  # a file that says r=10**9 would have PEFT allocate for it
 # Settings of PEFT that add weights beside LoRA's, or change those of the base when they are loaded
 # (layer_replication copies layers). vLLM takes none of them either.
 BEYOND_LORA = (
@@ -36,9 +42,9 @@ HARMLESS_STARTS = (True, False, "gaussian", "orthogonal")
 
 @dataclass(frozen=True)
 class Adapter:
-    """A LoRA adapter: its folder, what identifies it, its rank, and the digest of its base.
+    """A LoRA adapter: its folder, its digest, its rank, and the digest of its base's weights.
 
-    ``base`` is None for an adapter that does not say which weights it was trained on.
+    ``base`` is None if the folder has no base.json; such an adapter goes over any model it fits.
     """
 
     folder: Path
@@ -48,14 +54,14 @@ class Adapter:
 
     @property
     def name(self) -> str:
-        """Return a short name of its content, for folders, tables and engines."""
+        """Return a short name for folders and tables, e.g. lora-1f3a99c2, made from the digest."""
         return f"lora-{self.digest[:8]}"
 
 
 def read_adapter(folder: Path) -> Adapter:
-    """Read an adapter's settings and digest; its weights are hashed, not loaded.
+    """Read the settings of the adapter in a folder, check them, and hash its weights.
 
-    Raises UserError, naming the file and the setting, for what is no LoRA adapter.
+    Raises UserError, naming the file and the setting, for a folder that holds no LoRA adapter.
     """
     for name, remedy in (
         (CONFIG, "give the folder that save_pretrained of PEFT wrote"),
@@ -65,7 +71,8 @@ def read_adapter(folder: Path) -> Adapter:
             raise UserError(f"adapter {folder} has no {name}: {remedy}")
     config = _json_object(folder / CONFIG)
     rank = _check(folder / CONFIG, config)
-    # Where the base lay on the machine that trained it is no part of what the adapter is.
+    # The path of the base on the machine that trained it: the same adapter, trained elsewhere,
+    # keeps its digest.
     own = {key: value for key, value in config.items() if key != "base_model_name_or_path"}
     digest = digest_of({"weights": digest_of_file(folder / WEIGHTS), "config": own})
     return Adapter(folder, digest, rank, _base(folder))
@@ -81,7 +88,7 @@ def _json_object(path: Path) -> dict[str, Any]:
 
 
 def _check(path: Path, config: Mapping[str, Any]) -> int:
-    """Return the rank; raise UserError for settings that are more than LoRA's."""
+    """Return the rank; raise UserError for settings that go beyond plain LoRA."""
     kind, rank, targets = config.get("peft_type"), config.get("r"), config.get("target_modules")
     if kind != "LORA":
         raise UserError(f"{path}: peft_type is {kind!r}: only LORA adapters are read")
@@ -96,14 +103,15 @@ def _check(path: Path, config: Mapping[str, Any]) -> int:
             f"{path}: init_lora_weights is {start!r}, which changes the base model:"
             " convert the adapter to plain LoRA"
         )
-    # A pattern from a file could match for hours.
+    # PEFT runs target_modules as a regular expression, and one from a foreign file can backtrack
+    # for hours.
     if isinstance(targets, str) and targets != "all-linear":
         raise UserError(f"{path}: target_modules is a pattern: list the names of the modules")
     return rank
 
 
 def _base(folder: Path) -> str | None:
-    """Return the digest of the weights that the adapter was trained on, where it says so."""
+    """Return the digest of the weights that the adapter was trained on; None without base.json."""
     if not (folder / BASE).is_file():
         return None
     digest = _json_object(folder / BASE).get("weights")

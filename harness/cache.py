@@ -1,7 +1,10 @@
-"""The generation cache: every completion and every score ever made, committed as it arrives.
+"""The generation cache: completions and scores in SQLite, committed as they arrive.
 
-SQLite in WAL mode, so that several processes can share one file. The key covers the request,
-the weights, the adapter and the engine's own semantics: engines never read each other's rows.
+WAL mode lets several processes share one file. A key covers the request (with its adapter), the
+weights and the engine's own semantics, so that each engine reads only its own rows::
+
+    with GenerationCache(Path("cache/generations.sqlite")) as cache:
+        stored = cache.get([cache_key(request, weights, engine)])
 """
 
 import json
@@ -10,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any, Self
 
 from harness.completions import ChoiceScore, Completion, Request, from_row, to_row
@@ -19,20 +21,22 @@ from harness.files import disk_errors, json_line
 from harness.hashing import digest_of
 
 WAIT_S = 120.0  # how long one process waits for another one's commit
-CHUNK = 500  # keys a query; SQLite bounds the number of variables
+CHUNK = 500  # keys a query: SQLite before 3.32 takes at most 999 variables
 
 
 class GenerationCache:
-    """Completions by key. Failed requests are never stored, so that they are tried again."""
+    """Completions and scores by key. Failed requests stay out, so that the next run asks again."""
 
     def __init__(self, path: Path) -> None:
-        """Opens or makes the file; raises UserError where it is something else."""
+        """Open or make the file; raise UserError if it is something else or cannot be written."""
         self.path = path
         with disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         with self._errors():
             self._db = sqlite3.connect(path, timeout=WAIT_S)
             _into_wal(self._db)
+            # Under WAL a power cut can then lose the last commits, and never the file; FULL would
+            # wait for the disk at every group.
             self._db.execute("PRAGMA synchronous=NORMAL")
             for table in ("completions", "scores"):
                 self._db.execute(
@@ -41,35 +45,32 @@ class GenerationCache:
             self._db.commit()
 
     def __enter__(self) -> Self:
-        """The cache itself."""
+        """Return the cache itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Closes the file."""
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
         self._db.close()
 
     def get(self, keys: Sequence[str]) -> dict[str, Completion]:
-        """Return the completions that are there, by key."""
+        """Return the stored completions by key; keys without one are absent."""
         with self._errors():
             return {key: from_row(json.loads(row)) for key, row in self._rows("completions", keys)}
 
     def put(self, completions: Iterable[tuple[str, Completion]]) -> None:
-        """Stores a group in one transaction: all of a batch or nothing of it."""
+        """Store a group in one transaction: the whole group or, after a kill, nothing of it."""
         rows = [
             (key, json_line(to_row(completion)))
             for key, completion in completions
             if completion.finish != "error"
         ]
         with self._errors(), self._db:
+            # Two processes may generate for one key: the first stays, so that all later readers
+            # see the same text.
             self._db.executemany("INSERT OR IGNORE INTO completions VALUES (?, ?)", rows)
 
     def get_scores(self, keys: Sequence[str]) -> dict[str, tuple[ChoiceScore, ...]]:
-        """Return the scores that are there, by key."""
+        """Return the stored scores by key, one `ChoiceScore` for each choice."""
         with self._errors():
             return {
                 key: tuple(ChoiceScore(tuple(tokens)) for tokens in json.loads(row))
@@ -98,9 +99,9 @@ class GenerationCache:
 
 
 def _into_wal(db: sqlite3.Connection) -> None:
-    """Sets the mode where it is not set yet, and where the disk can have it.
+    """Set WAL mode if the file is in another one.
 
-    SQLite does not wait for others that do the same at that moment: it refuses.
+    A file that cannot have it (one in memory, say) keeps its mode, and SQLite raises nothing.
     """
     deadline = monotonic() + WAIT_S
     while db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
@@ -108,6 +109,8 @@ def _into_wal(db: sqlite3.Connection) -> None:
             db.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError as error:
+            # SQLite refuses at once, whatever the timeout, when two processes switch to WAL
+            # together, so retry.
             if "locked" not in str(error) or monotonic() > deadline:
                 raise
             sleep(0.01)
@@ -127,8 +130,8 @@ def _explain(path: Path, error: Exception) -> str:
 
 
 def cache_key(request: Request, weights: str, engine: Mapping[str, Any]) -> str:
-    """Return the key of a request's completion under given weights and engine semantics.
+    """Return the key of a request's completion: sha256 over request, weights and engine.
 
-    The request's digest covers its adapter: a base and its adapters never read each other's rows.
+    The request's digest covers its adapter, so that a base and its adapters have rows of their own.
     """
     return digest_of({"request": request.digest, "weights": weights, "engine": dict(engine)})

@@ -1,4 +1,8 @@
-"""The command line as it is before Hydra reads it."""
+"""The command line as a person wrote it, put into the form that Hydra reads.
+
+``limit=3 -m seed=1,2`` becomes ``-m limit=3 seed=1,2``, and ``--config-name=calls`` the file under
+conf/ that this entry point calls so.
+"""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -6,16 +10,17 @@ from dataclasses import dataclass
 
 from harness.errors import UserError, one_of
 
-# Flags that stand alone; argparse wants them, and those with a value, before the overrides.
+# Flags without a value. Hydra's parser takes overrides as one argument of nargs="*", which argparse
+# fills once: `limit=3 -m seed=1` ends in "unrecognized arguments: seed=1". So flags go first.
 ALONE = ("-m", "--multirun", "-h", "--help", "--hydra-help", "--resolve")
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """What an entry point was asked.
+    """A command line, read: which config, and with what arguments.
 
-    ``name`` is the config's name here and ``config`` its file under conf/; ``flags`` are those that
-    a command which repeats one job needs, ``arguments`` are for Hydra.
+    ``name`` is the config's name at this entry point, ``config`` its file under conf/. A command
+    that repeats one job needs the ``flags``; Hydra gets the ``arguments``.
     """
 
     name: str
@@ -25,11 +30,11 @@ class CommandLine:
 
 
 def read_command_line(arguments: Sequence[str], configs: Mapping[str, str]) -> CommandLine:
-    """Reads the arguments of an entry point.
+    """Read the arguments of an entry point.
 
-    ``configs`` are the files under conf/ by the name that ``--config-name`` has here, the default
-    one first. Raises UserError for another name, and for an override of ``task``, by which a config
-    says whose it is.
+    ``configs`` holds the files under conf/ by the names that ``--config-name`` takes, the default
+    first. Raises UserError for another name, and for an override of ``task``, which only the config
+    itself sets.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--config-name", "-cn", default=next(iter(configs)))

@@ -1,4 +1,11 @@
-"""What is asked of an engine and what it gives back."""
+"""What an engine is asked (`Request`) and what it gives back (`Completion`, `ChoiceScore`).
+
+Example::
+
+    greedy = Decoding("greedy", temperature=0.0, max_new_tokens=32)
+    request = Request((Message("user", "Who painted Guernica?"),), greedy)
+    Completion("Picasso.", "stop", prompt_tokens=14, completion_tokens=3).status  # "ok"
+"""
 
 import re
 from dataclasses import asdict, dataclass
@@ -11,7 +18,8 @@ from harness import thoughts
 from harness.adapters import Adapter
 from harness.hashing import digest_of
 
-_TOO_LONG = re.compile(r"prompt\b.{0,40}\bexceeds the context")  # as engines begin to say it
+# Errors of engines about a long prompt begin so; the rest of an error may quote a server.
+_TOO_LONG = re.compile(r"prompt\b.{0,40}\bexceeds the context")
 
 Status = Literal["ok", "truncated", "empty", "error"]
 Finish = Literal["stop", "length", "error"]
@@ -19,7 +27,10 @@ Finish = Literal["stop", "length", "error"]
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A function call as a model wrote it: ``arguments`` is meant to be the text of an object."""
+    """A function call as a model wrote it.
+
+    ``arguments`` is text that should be a JSON object; nothing has checked that it is one.
+    """
 
     name: str
     arguments: str
@@ -29,8 +40,7 @@ class ToolCall:
 class Message:
     """One turn of a conversation.
 
-    An assistant's turn may call a tool, one at a time; a ``tool`` turn answers the call right
-    before it.
+    An assistant's turn may carry one call; a ``tool`` turn answers the call right before it.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -40,7 +50,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Decoding:
-    """How text is drawn: greedy where ``temperature`` is 0, else from softmax(logits / T)."""
+    """How text is drawn: greedily if ``temperature`` T is 0, else from softmax(logits / T)."""
 
     name: str
     temperature: Annotated[float, Field(ge=0)]
@@ -49,7 +59,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Named:
-    """The tool choice that makes the model call one tool, by its name."""
+    """The tool choice that makes the model call the tool of this name."""
 
     tool: str
 
@@ -60,13 +70,13 @@ ToolChoice = Literal["auto", "none", "required"] | Named
 
 @dataclass(frozen=True)
 class Request:
-    """One prompt with everything that decides its text, save the model and the engine.
+    """One prompt with everything that decides its reply except the model and the engine.
 
     ``stop`` strings end the text and are cut from it. ``seed`` is 0 under greedy decoding, so
-    that equal prompts stay equal requests. ``schema`` is the text of a JSON schema that the reply
-    has to be valid against: an engine writes nothing else. ``tools`` are the functions that the
-    model may call, each the text of a schema in OpenAI's function format; ``tool_choice`` says
-    whether it may, must not or must. ``adapter`` is the LoRA adapter that the model answers with.
+    that equal prompts stay equal requests. ``schema`` is the text of a JSON schema: the engine
+    holds the reply to it. ``tools`` are the functions that the model may call, each the text of a
+    schema in OpenAI's function format; ``tool_choice`` says whether it may, must or must not.
+    ``adapter`` is the LoRA adapter that the model answers with.
     """
 
     messages: tuple[Message, ...]
@@ -80,11 +90,12 @@ class Request:
 
     @cached_property
     def digest(self) -> str:
-        """Identity of the request, the same on every machine."""
+        """Return the identity of the request (sha256), the same on every machine."""
         content = asdict(self)
         del content["decoding"]["name"]
         content["adapter"] = self.adapter and self.adapter.digest
-        # What a request has not is left out: recordings from before it could are still found.
+        # Fields at their defaults stay out, so that caches and recordings made before a field
+        # existed are still found.
         if self.schema is None:
             del content["schema"]
         if not self.tools:
@@ -103,7 +114,7 @@ class Request:
 class Completion:
     """A model's reply: raw text, why it ended, and its cost in tokens.
 
-    ``calls`` are the function calls beside the text, where the engine tells them apart.
+    ``calls`` are the function calls beside the text, from engines that report them separately.
     """
 
     text: str
@@ -115,7 +126,10 @@ class Completion:
 
     @property
     def status(self) -> Status:
-        """What the row is worth: errors and cut texts are counted, never scored as wrong."""
+        """Return how the row counts: only ok rows are scored, the others are counted apart.
+
+        A reply inside an open thought is truncated, whatever reason the engine gave for its end.
+        """
         if self.finish == "error":
             return "error"
         if self.finish == "length" or thoughts.thought_is_open(self.text):
@@ -130,7 +144,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class ChoiceScore:
-    """Log-probabilities (natural) of the tokens of a given continuation, in order."""
+    """Natural log-probabilities of the tokens of a given continuation, in order."""
 
     tokens: tuple[float, ...]
 
@@ -141,12 +155,12 @@ class ChoiceScore:
 
 
 def failed(reason: str) -> Completion:
-    """The completion of a request that the engine could not serve."""
+    """Return the completion of a request that failed for this reason."""
     return Completion(text="", finish="error", error=reason)
 
 
 def to_row(completion: Completion) -> dict[str, Any]:
-    """A completion as a JSON object; its status stands beside the finish reason."""
+    """Return a completion as a JSON object, with its status for readers of the file."""
     row = {**asdict(completion), "status": completion.status}
     if not completion.calls:
         del row["calls"]
@@ -154,7 +168,7 @@ def to_row(completion: Completion) -> dict[str, Any]:
 
 
 def from_row(row: Any) -> Completion:
-    """Reads what ``to_row`` wrote; raises ValueError where it is anything else."""
+    """Return the completion that `to_row` wrote; raise ValueError for any other value."""
     try:
         found = Completion(
             text=row["text"],

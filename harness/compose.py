@@ -1,18 +1,26 @@
-"""What Hydra says of a wrong key, option or value, in one line with the nearest valid name."""
+"""Hydra's errors in one line that names the nearest valid key, option or kind of value.
+
+Hydra says of `limt=3` that one may append it; a person who mistyped `limit` reads here::
+
+    limt: no such setting: did you mean 'limit'?
+"""
 
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from harness.errors import NEAR, one_of
 
+if TYPE_CHECKING:
+    from omegaconf.errors import OmegaConfBaseException
+
 CONF = Path(__file__).parent.parent / "conf"
-# What installs the launchers that Hydra's makers and others offer.
+# What pip installs for each launcher that Hydra's makers and others publish.
 LAUNCHERS = {
     "submitit_local": "-r requirements-cluster.txt",
     "submitit_slurm": "-r requirements-cluster.txt",
@@ -24,29 +32,36 @@ MIXED = "a list stands where settings by name are needed, or the other way round
 
 
 def explain(error: Exception, config_name: str) -> str:
-    """The line for an error of Hydra or OmegaConf."""
-    text = str(error)
-    option = re.search(r"Could not find '([^']+)/([^'/]*)'", text)
-    if option:
-        return _option(option[1], option[2], re.findall(r"^\t(\S+)$", text, re.MULTILINE))
-    inner = re.search(r"full_key: (\S+)", f"{text}\n{error.__cause__}")
-    merging = re.match(r"Error merging override (.+)", text)
-    if merging:
-        wanted = _wanted(str(error.__cause__ or text), inner[1] if inner else "key")
-        return f"{merging[1]} does not fit: {wanted}"
-    file = re.match(r"In '([^']+)': .+ while composing config:\n(.*)", text)
-    if file:  # of lists OmegaConf does not say at which key
-        said = MIXED if file[2].startswith("Cannot merge") else file[2]
-        return f"{file[1]}.yaml (under conf/ or --config-dir): {said}"
-    key = re.search(r"Could not override '([^']+)'|from config. '([^']+)' does not exist", text)
-    if key or inner:
-        given = (key[1] or key[2]) if key else ""
-        return _key(_longer(given, inner[1] if inner else ""), config_name)
+    """Return the line for an error of Hydra or OmegaConf: what is wrong, and the nearest name.
+
+    ``config_name`` is the file under conf/ that was composed. OmegaConf's own error, which knows
+    the key, is the cause of most of Hydra's; where Hydra keeps a fact in its text alone, the text
+    is matched.
+    """
+    from hydra.errors import MissingConfigException
+    from omegaconf.errors import OmegaConfBaseException
+
+    text, chain = str(error), (error, error.__cause__, error.__context__)
+    inner = next((link for link in chain if isinstance(link, OmegaConfBaseException)), None)
+    if isinstance(error, MissingConfigException) and error.options is not None:
+        return _option(error.missing_cfg_file, error.options)
+    if inner and (merging := re.match(r"Error merging override (.+)", text)):
+        return f"{merging[1]} does not fit: {_wanted(inner)}"
+    if inner and (file := re.match(r"In '([^']+)': .+ while composing config:", text)):
+        first = str(inner).partition("\n")[0]
+        # Of a list in the place of a mapping OmegaConf does not say at which key it stands.
+        reason = MIXED if first.startswith("Cannot merge") else first
+        return f"{file[1]}.yaml (under conf/ or --config-dir): {reason}"
+    missing = re.search(r"Could not override '([^']+)'|from config. '([^']+)' does not exist", text)
+    given, full = (missing[1] or missing[2]) if missing else "", (inner and inner.full_key) or ""
+    # 'frame.value={a: 1}' names frame.value and fails at frame.value.a: the longer key is wrong.
+    if wrong := full if not given or full.startswith(f"{given}.") else given:
+        return _key(wrong, config_name)
     return _first_line(error)
 
 
 def _first_line(error: Exception) -> str:
-    """What Hydra itself says, with what to do where that is known."""
+    """Return Hydra's own first line, with the remedy for the mistakes that have a common one."""
     from hydra.errors import OverrideParseException
 
     lines = [line for line in str(error).splitlines() if line.strip()]
@@ -56,43 +71,42 @@ def _first_line(error: Exception) -> str:
     if "Sweep parameters" in first or "Ambiguous value" in first:
         return f"{first}: add -m to sweep, or write a list as 'key=[a,b]'"
     if first.startswith(("Could not append to config", "Multiple values for")):
+        # Hydra goes on with advice for a defaults list, which a command line has not.
         return f"{first.partition('. To')[0].rstrip('.')}: leave out the +"
     return first
 
 
-def _longer(key: str, inner: str) -> str:
-    """The key inside of what was given, as frame.value.a of 'frame.value={a: 1}'."""
-    return inner if inner.startswith(f"{key}.") or not key else key
-
-
-def _wanted(said: str, key: str) -> str:
-    """What kind of value a key takes, from what OmegaConf said of one that it does not take."""
-    first = said.partition("\n")[0]
-    present = re.search(r"object_type=(list|dict)$", said, re.MULTILINE)
-    if not first.startswith("Cannot merge") or not present:
+def _wanted(error: "OmegaConfBaseException") -> str:
+    """Return what kind of value the key takes that refused one."""
+    first = str(error).partition("\n")[0]
+    if not first.startswith("Cannot merge") or error.object_type not in (list, dict):
         return first[:1].lower() + first[1:]
-    if present[1] == "list":
-        return f"a list is needed, as in '{key}=[a,b]'"
-    return f"settings by name are needed, set one by one, as in {key}.name=value"
+    if error.object_type is list:
+        return f"a list is needed, as in '{error.full_key}=[a,b]'"
+    return f"settings by name are needed, set one by one, as in {error.full_key}.name=value"
 
 
-def _option(group: str, name: str, offered: Sequence[str]) -> str:
-    """``offered`` are the options that Hydra found."""
-    if group == "hydra/launcher" and name in LAUNCHERS:
-        return f"{group}={name}: not installed: pip install {LAUNCHERS[name]}"
-    if group.startswith("hydra"):
-        known = {*offered, *LAUNCHERS} if group == "hydra/launcher" else offered
-        return f"{group}={name}: no such option: {one_of(known or ['(none)'], name)}"
-    group, _, folder = group.partition("/")  # experiment/memtoc is a folder of the group experiment
-    name = f"{folder}/{name}" if folder else name
-    return f"{group}={name}: no such option: {one_of(_options(group) or ['(none)'], name)}"
+def _option(path: str, offered: Sequence[str]) -> str:
+    """Return the line for an option ``path`` (group/name) beside which Hydra found ``offered``."""
+    group, _, name = path.rpartition("/")
+    if group == "hydra/launcher":
+        if name in LAUNCHERS:
+            return f"{group}={name}: not installed: pip install {LAUNCHERS[name]}"
+        offered = [*offered, *LAUNCHERS]
+    elif not group.startswith("hydra"):
+        # Of experiment=memtoc/x Hydra lists experiment/memtoc, a folder of the group experiment.
+        group, _, name = path.partition("/")
+        offered = _options(group)
+    return f"{group}={name}: no such option: {one_of(offered or ['(none)'], name)}"
 
 
 def _key(name: str, config_name: str) -> str:
-    """The hint for a dotted key: the nearest one beside the first part of it that is not there.
+    """Return the line for a dotted key that the config lacks.
 
-    Also looked at are the other options of its group: only planner=llm has a planner.model. The
-    package of ``group@package`` is such a key too. A key of another config gets that one's name.
+    Takes the first part of the key that is missing and looks for a like name, in this order: the
+    configs that have it at the top (``planner`` is taubench's), the keys beside it, the same place
+    under the other options of its group (only planner=llm has a planner.model). The package of
+    ``group@package`` is a key too.
     """
     at, _, path = name.rpartition("@")
     choices = [choice for choice in _choices(sys.argv[1:]) if not choice.startswith(f"{name}=")]
@@ -107,17 +121,17 @@ def _key(name: str, config_name: str) -> str:
     group = parent.partition(".")[0]
     options = [f"{group}={option}" for option in _options(group)]
     if options and not _nearest(wrong, beside):
-        found = {o: _nearest(wrong, _names_in(parent, _keys(config_name, [o]))) for o in options}
-        near = next((f"{key}' of {o}?" for o, key in found.items() if key), "")
+        found = ((_nearest(wrong, _names_in(parent, _keys(config_name, [o]))), o) for o in options)
+        near = next((f"{key}' of {option}?" for key, option in found if key), "")
     prefix = (f"{at}@" if at else "") + (f"{parent}." if parent else "")
     hint = f"did you mean '{prefix}{near}" if near else one_of(beside, wrong, prefix)
     return f"{name}: no such setting: {hint}"
 
 
 def _configs_with(name: str) -> list[str]:
-    """How one asks for the configs that themselves have a group or key, as their help begins."""
+    """Return the commands, e.g. ``evaluate.py --config-name=calls``, whose config has a name."""
     found = []
-    for primary in _primaries():
+    for primary in sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "base"):
         content = yaml.safe_load((CONF / f"{primary}.yaml").read_text(encoding="utf-8"))
         defaults = [item for item in content.pop("defaults") if isinstance(item, dict)]
         groups = {str(key).split()[-1].partition("@")[0] for item in defaults for key in item}
@@ -125,6 +139,7 @@ def _configs_with(name: str) -> list[str]:
             shown = yaml.safe_load(
                 (CONF / f"hydra/help/{primary}.yaml").read_text(encoding="utf-8")
             )
+            # Every help text begins with the command that it is about.
             found += re.findall(r"^\w+\.py(?: --config-name=\w+)?", shown["header"])
     return found
 
@@ -134,6 +149,7 @@ def _nearest(name: str, names: Iterable[str]) -> str:
 
 
 def _first_missing(path: str, keys: Collection[str]) -> str:
+    """Return the shortest beginning of a dotted path that is no key: ``a.x`` of ``a.x.y``."""
     parts = path.split(".")
     starts = [".".join(parts[: length + 1]) for length in range(len(parts))]
     return next((start for start in starts if start not in keys), path)
@@ -145,7 +161,7 @@ def _names_in(parent: str, keys: Iterable[str]) -> list[str]:
 
 
 def _choices(arguments: Sequence[str]) -> list[str]:
-    """Of a command line, what chooses an option of a group; the first where several are swept."""
+    """Return the arguments that choose an option of a group; of a swept group the first option."""
     choices = []
     for argument in arguments:
         place, equals, options = argument.partition("=")
@@ -161,21 +177,18 @@ def _options(group: str) -> Sequence[str]:
     return sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.yaml"))
 
 
-def _primaries() -> list[str]:
-    return sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "base")
-
-
 def _keys(config_name: str, choices: Sequence[str]) -> set[str]:
-    """Every key, branches and Hydra's too, of a config with these options.
+    """Return every dotted key of a config with these options: branches, leaves, and Hydra's.
 
-    Without the options where they clash.
+    If the options clash with one another, the config is composed without them.
     """
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
 
-    running = GlobalHydra.instance().hydra  # inside of a sweep: put back below
+    # Hydra is a singleton of the process: inside of a sweep the running one is put back below.
+    running = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(str(CONF), version_base="1.3"):
@@ -190,8 +203,8 @@ def _keys(config_name: str, choices: Sequence[str]) -> set[str]:
     return set(_branches({str(key): value for key, value in plain.items()}))
 
 
-def _branches(container: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for name, value in container.items():
+def _branches(config: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in config.items():
         yield f"{prefix}{name}"
         if isinstance(value, Mapping):
             yield from _branches(value, f"{prefix}{name}.")

@@ -1,4 +1,9 @@
-"""The one wrapper around Hydra that every entry point stands on: errors in a line, exit codes.
+"""The wrapper around Hydra that every entry point uses: errors in one line, exit codes.
+
+An entry point is a table of configs and one call::
+
+    CONFIGS = {"evaluate": Config("evaluate", command), ...}
+    start(CONFIGS)
 
 Exit codes: 0 done, 1 the run failed, 2 a mistake of the user, 130 interrupted, 143 terminated.
 """
@@ -24,18 +29,18 @@ if TYPE_CHECKING:
 
 DONE, FAILED, MISTAKE = 0, 1, 2
 BAD_PATH = (EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP)
-# Libraries that read the command line and the files under conf/: what they raise is about those.
+# Libraries that read the command line and the files under conf/: their errors are about those.
 READERS = ("hydra", "omegaconf", "yaml")
 OURS = ("harness", "memtoc", "factored", "hydra_plugins")
 
 
 class TerminatedError(KeyboardInterrupt):
-    """A scheduler's SIGTERM: everything is closed as after Ctrl-C."""
+    """A scheduler's SIGTERM. A KeyboardInterrupt, so that everything closes as after Ctrl-C."""
 
 
 @dataclass
 class Task:
-    """What Hydra calls with each composed config; it gives an outcome and never raises.
+    """What Hydra calls with each composed config; returns an outcome, also of a job that fails.
 
     The sweeper asks `plan` about all jobs before the first starts; a job that runs in this process
     then finds its plan here. ``gpus`` are those among which jobs that run side by side on this
@@ -52,7 +57,10 @@ class Task:
     _plans: dict[str, Plan[Any]] = field(default_factory=dict)
 
     def __call__(self, config: "DictConfig") -> Outcome:
-        """Run the job on the resolved config; only an interrupt passes through."""
+        """Run the job of a composed config and return its outcome.
+
+        An error becomes a failed outcome; an interrupt passes through.
+        """
         outcomes: list[Outcome] = []
         code, error = guarded(lambda: outcomes.append(self._run(config)), self.config_name)
         outcome = outcomes[0] if outcomes else None
@@ -96,7 +104,7 @@ class Task:
 
 
 def start(configs: Configs) -> NoReturn:
-    """Compose a config, plan and run its command, exit with its code.
+    """Read the command line, compose its config, plan and run its command, exit with its code.
 
     ``configs`` are those that ``--config-name`` may name; the first is the default.
     """
@@ -131,9 +139,9 @@ def _terminate(*_: object) -> NoReturn:
 
 
 def guarded(work: Callable[[], object], config_name: str) -> tuple[int, str]:
-    """Runs ``work``; what it raises becomes an exit code and a line, also on standard error.
+    """Run ``work``; return its exit code, and for an error the line that standard error gets.
 
-    An interrupt passes through: in a sweep it must end more than the job it hits.
+    An interrupt passes through: in a sweep it has to end the whole sweep.
     """
     try:
         work()
@@ -146,7 +154,7 @@ def guarded(work: Callable[[], object], config_name: str) -> tuple[int, str]:
 
 
 def _explained(error: Exception, config_name: str) -> tuple[int, str]:
-    """Exit code and line; what nobody foresaw also leaves its traceback."""
+    """Return exit code and line of an error; an unexpected one also prints its traceback."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
@@ -166,7 +174,7 @@ def _explained(error: Exception, config_name: str) -> tuple[int, str]:
 
 
 def _raised_while_reading(error: Exception) -> bool:
-    """Was it code of READERS, or what that called, rather than code of ours?"""
+    """Return whether the innermost frame of READERS or OURS is one of READERS."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     packages = [str(frame.f_globals.get("__name__", "")).split(".")[0] for frame in frames]
     known = [package for package in packages if package in (*READERS, *OURS)]

@@ -1,4 +1,4 @@
-"""What a run was made with: versions, commit, hardware."""
+"""What a run was made with: versions, commit, hardware. Goes into every manifest."""
 
 import os
 import platform
@@ -20,7 +20,10 @@ PACKAGES = (
 
 
 def environment() -> dict[str, Any]:
-    """Facts for a manifest; nothing heavy is imported."""
+    """Return the versions of Python and packages, the commit, and the hardware.
+
+    Reads package metadata and device files, so that torch need not be imported for it.
+    """
     return {
         "python": platform.python_version(),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
@@ -43,8 +46,12 @@ def _version(package: str) -> str | None:
 
 
 def _git_commit() -> str | None:
-    """The commit of this checkout, with ``-dirty`` where files differ from it."""
+    """Return the commit of this checkout, with ``-dirty`` if tracked files differ.
+
+    Returns None without git.
+    """
     here = Path(__file__).parent
+    # An empty --match takes no tag, so that describe prints the bare commit.
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--match="]
     try:
         done = subprocess.run(  # noqa: S603
@@ -56,6 +63,7 @@ def _git_commit() -> str | None:
 
 
 def _cpu() -> str:
+    # platform.processor() is an empty string on most Linux systems.
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Mistakes that a user can mend, and the words that help to mend them."""
+"""The two errors that entry points print as one line, and the hint for a mistyped name."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -8,25 +8,27 @@ class UserError(ValueError):
     """A mistake in what the user gave: one line that says what is wrong, where, and what to do.
 
     Entry points print it without a traceback and exit with code 2. Internal invariants are
-    asserts, never this.
+    asserts instead.
     """
 
 
 class RunFailedError(Exception):
-    """A run that could not be finished, for want of memory or since too many of its rows failed.
+    """A run that stopped early: memory ran out, or too many of its rows failed.
 
-    What was generated is kept. Entry points print it without a traceback and exit with code 1.
+    Everything generated so far is kept. Entry points print it without a traceback and exit with
+    code 1.
     """
 
 
-NEAR = 0.5  # how like a name must be to be meant (difflib's ratio)
-LISTED = 16  # names that fit into one line
+NEAR = 0.5  # difflib's ratio from which a name counts as a typo of another
+LISTED = 16  # names in one line
 
 
 def one_of(valid: Iterable[str], given: str, prefix: str = "") -> str:
-    """A hint for a wrong name: the nearest valid one, or the valid ones where none is near.
+    """Return a hint for a wrong name: the nearest valid name, else the list of valid names.
 
-    All names are shown behind ``prefix``, which the comparison leaves out.
+    ``one_of(["qwen", "gemma"], "qwem", "model=")`` is "did you mean 'model=qwen'?". ``prefix`` is
+    shown before each name and takes no part in the comparison.
     """
     names = sorted(valid)
     near = get_close_matches(given, names, n=1, cutoff=NEAR)

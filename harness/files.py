@@ -1,4 +1,4 @@
-"""Writes that a kill or a full disk cannot tear."""
+"""Atomic writes, JSON lines and lock files: after a kill or on a full disk a file is old or new."""
 
 import errno
 import fcntl
@@ -16,7 +16,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turns what a disk can do to us (full, read-only, forbidden) into a UserError."""
+    """Turn a disk's errors (full, read-only, forbidden) into a UserError that names ``path``."""
     try:
         yield
     except OSError as error:
@@ -29,15 +29,18 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Writes a whole file, or leaves what was there; raises UserError on a full disk."""
+    """Write a whole file, or leave the old one; raise UserError if the disk refuses."""
     data = content.encode() if isinstance(content, str) else content
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        # In the same folder, since a rename is atomic within one file system only; with the process
+        # id, since another process may write the same file now.
         beside = path.parent / f".{path.name}.{os.getpid()}"
         try:
             with beside.open("wb") as file:
                 file.write(data)
                 file.flush()
+                # Without it a power cut can keep the rename and lose the content.
                 os.fsync(file.fileno())
             beside.replace(path)
         except BaseException:
@@ -46,12 +49,12 @@ def write_atomic(path: Path, content: str | bytes) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """A JSON file for people: indented, keys in the order given."""
+    """Write a JSON file for people: indented, keys in the order given."""
     write_atomic(path, _readable_json(value, indent=2) + "\n")
 
 
 def json_line(row: Mapping[str, Any]) -> str:
-    """A row of a JSONL file, line feed included; rows are told apart by line feeds alone."""
+    """Return a row of a JSONL file, with the line feed that ends it."""
     return _readable_json(row) + "\n"
 
 
@@ -65,18 +68,19 @@ def _readable_json(value: Any, indent: int | None = None) -> str:
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object a line."""
+    """Write a JSONL file: one JSON object a line."""
     write_atomic(path, "".join(json_line(row) for row in rows))
 
 
 def json_rows(text: str) -> Iterator[str]:
-    """The lines of a JSONL file; other line ends than a line feed are part of a row's text."""
+    """Yield the lines of a JSONL text, blank ones left out."""
+    # Not splitlines(): U+2028, U+0085 and their like stand unescaped in a row that json_line wrote.
     return (line for line in text.split("\n") if line.strip())
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds a lock file; other processes of this machine wait for it."""
+    """Hold a lock file, after waiting for other processes of this machine that hold it."""
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")

@@ -1,4 +1,12 @@
-"""The identity of a run: every setting that gives its result a meaning, and what they name."""
+"""The identity of a run: its settings, and the digests of the data and weights that they name.
+
+A settings class marks what decides no result; everything else is identity::
+
+    @dataclass(frozen=True)
+    class ArmSettings:
+        seed: int
+        paths: Annotated[Paths, COSMETIC]
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -11,8 +19,8 @@ from harness.hashing import digest_of
 class Cosmetic:
     """Marks a field of a settings class, as in ``Annotated[Paths, COSMETIC]``.
 
-    A cosmetic setting changes where or how a run is done or shown, never what it says. Every other
-    setting is part of the run's identity, including keys that do not exist yet.
+    A cosmetic setting changes where a run is done or how it is shown; its results stay the same.
+    Every other setting is part of the run's identity, and so is every key added later.
     """
 
 
@@ -24,9 +32,10 @@ VERSION = 2
 
 @cache
 def cosmetic_keys(settings: type) -> frozenset[str]:
-    """Return the dotted keys that a settings class, and the classes of its fields, mark cosmetic.
+    """Return the dotted keys that a settings class and the classes of its fields mark as cosmetic.
 
-    A key stands for everything under it. Of a union every member counts.
+    A key stands for everything under it. For a field with a union type, the keys of all its members
+    are returned.
     """
     return frozenset(_cosmetic(settings, ""))
 
@@ -58,7 +67,7 @@ def _dataclasses(hint: Any) -> Iterator[type]:
 
 
 def is_cosmetic(key: str, cosmetic: Collection[str]) -> bool:
-    """Return whether a dotted key, or one that it stands under, is among the cosmetic ones."""
+    """Return whether a dotted key, or a key above it, is among the cosmetic ones."""
     parts = key.split(".")
     return any(".".join(parts[: length + 1]) in cosmetic for length in range(len(parts)))
 
@@ -81,7 +90,7 @@ def identity(config: Mapping[str, Any], cosmetic: Collection[str]) -> dict[str, 
 def fingerprint(
     config: Mapping[str, Any], cosmetic: Collection[str], digests: Mapping[str, str | None]
 ) -> str:
-    """Return sha256 over the identity of a config and the digests of what it names.
+    """Return the sha256 (hex) of a config's identity and of the digests of what it names.
 
     ``digests`` holds weights, benchmark, adapter and the like under fixed names.
     """

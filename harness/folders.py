@@ -1,8 +1,12 @@
-"""Run folders: named by what they hold, locked while written, finished once.
+"""Run folders: named by their content, locked while written, finished once.
 
-``<slug>-<hash8>/`` holds config.yaml, manifest.json, generations.jsonl (raw text, appended as it
-comes, put in canonical order at the end), the scored rows and metrics of the run, and DONE, which
-is renamed into place last.
+``<slug>-<hash8>/`` holds::
+
+    config.yaml          the settings in canonical form
+    manifest.json        the run's facts
+    generations.jsonl    raw text, appended as it comes, put in canonical order at the end
+    ...                  scored rows and metrics, by kind of run
+    FAILED or DONE       the reason of a failure, or the time of the finish; DONE comes last
 """
 
 import json
@@ -31,28 +35,29 @@ from harness.fingerprint import identity
 
 @dataclass(frozen=True)
 class RunFolder:
-    """One arm's or memory's folder."""
+    """The folder of one run, and the reading and writing of its files."""
 
     path: Path
 
     @property
     def done(self) -> bool:
-        """Whether the run in it is finished."""
+        """Return whether the run in it is finished."""
         return (self.path / "DONE").exists()
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Adds generations as they come; a kill can tear the last line at most."""
+        """Append generations as they come; a kill can tear the last line at most."""
         path = self.path / "generations.jsonl"
         text = "".join(json_line(row) for row in rows)
         with disk_errors(path), path.open("a", encoding="utf-8") as file:
             file.write(text)
 
     def generations(self) -> list[dict[str, Any]]:
-        """The whole rows that are there; a torn last line is passed over."""
+        """Return the whole rows of generations.jsonl, leaving out a line that a kill has torn."""
         path = self.path / "generations.jsonl"
         if not path.exists():
             return []
         with disk_errors(path):
+            # A kill can tear a line inside of a character.
             text = path.read_text(encoding="utf-8", errors="replace")
         rows = []
         for line in json_rows(text):
@@ -65,15 +70,15 @@ class RunFolder:
         return rows
 
     def write_generations(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Replaces the appended rows by all rows in canonical order."""
+        """Replace the appended rows by all rows in canonical order."""
         write_jsonl(self.path / "generations.jsonl", rows)
 
     def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """A JSONL file of the folder."""
+        """Write a JSONL file of the folder."""
         write_jsonl(self.path / name, rows)
 
     def read_rows(self, name: str) -> list[dict[str, Any]]:
-        """Rows of a file that ``write_rows`` left; raises UserError where it is gone or damaged."""
+        """Return the rows of a JSONL file; raise UserError if it is gone or damaged."""
         path = self.path / name
         try:
             return [json.loads(line) for line in json_rows(path.read_text(encoding="utf-8"))]
@@ -81,11 +86,11 @@ class RunFolder:
             raise _unreadable(path, error) from error
 
     def write(self, name: str, value: Any) -> None:
-        """A JSON file of the folder."""
+        """Write a JSON file of the folder."""
         write_json(self.path / name, value)
 
     def read(self, name: str) -> Any:
-        """A JSON file that ``write`` left; raises UserError where it is gone or damaged."""
+        """Return the content of a JSON file; raise UserError if it is gone or damaged."""
         path = self.path / name
         try:
             return json.loads(path.read_text(encoding="utf-8"))
@@ -93,13 +98,13 @@ class RunFolder:
             raise _unreadable(path, error) from error
 
     def finish(self, manifest: Mapping[str, Any]) -> None:
-        """Completes the manifest and marks the run as done."""
+        """Complete the manifest, remove FAILED, and mark the run as done."""
         self.write("manifest.json", {**self.read("manifest.json"), **manifest, "finished": now()})
         (self.path / "FAILED").unlink(missing_ok=True)
         write_atomic(self.path / "DONE", now() + "\n")
 
     def fail(self, reason: str) -> None:
-        """Leaves the reason of a failure; the next run removes it once it succeeds."""
+        """Write the reason of a failure to FAILED; a later run that succeeds removes it."""
         write_atomic(self.path / "FAILED", reason + "\n")
 
 
@@ -108,7 +113,7 @@ def _unreadable(path: Path, error: Exception) -> UserError:
 
 
 def now() -> str:
-    """The time in UTC, to the second."""
+    """Return the time in UTC to the second, e.g. 2026-03-01T09:00:00+00:00."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -120,15 +125,15 @@ def open_folder(
     config: Mapping[str, Any],
     cosmetic: Collection[str] = (),
 ) -> Iterator[RunFolder]:
-    """Make or continue the folder of a fingerprint, and hold its lock.
+    """Make or continue the folder of a fingerprint; yield it and hold its lock meanwhile.
 
     A second process that wants the same folder waits here, then finds the work done. A finished
-    folder is never written again, so it is given without a lock, as a read-only disk needs. Raises
-    UserError, showing the difference, where the folder holds a run of other settings; those under
-    the ``cosmetic`` keys may differ.
+    folder needs no lock. Raises UserError, showing the difference, if the folder holds a run of
+    other settings; those under the ``cosmetic`` keys may differ.
     """
     folder = RunFolder(root / f"{slug}-{fingerprint[:8]}")
     if folder.done:
+        # Read without the lock file: a finished run may lie on a read-only disk.
         _check_same(folder, fingerprint, config, cosmetic)
         yield folder
         return
@@ -162,12 +167,14 @@ def _check_same(
         ) from error
     ours = identity(config, cosmetic)
     keys = sorted({*ours, *theirs})
+    # Compared as they are shown: to Python 1, 1.0 and True are equal.
     changed = [key for key in keys if _shown(ours, key) != _shown(theirs, key)]
     if changed:
         key = changed[0]
+        more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise UserError(
             f"{folder.path} holds a run of other settings ({key}: {_shown(theirs, key)} there,"
-            f" {_shown(ours, key)} here{_more(changed)}): move it away or set paths.*"
+            f" {_shown(ours, key)} here{more}): move it away or set paths.*"
         )
     manifest = folder.read("manifest.json")
     if not isinstance(manifest, dict) or "fingerprint" not in manifest:
@@ -181,7 +188,3 @@ def _check_same(
 
 def _shown(settings: Mapping[str, Any], key: str) -> str:
     return repr(settings[key]) if key in settings else "absent"
-
-
-def _more(changed: Sequence[str]) -> str:
-    return f", and {len(changed) - 1} more" if len(changed) > 1 else ""

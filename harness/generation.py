@@ -1,4 +1,7 @@
-"""From requests to completions: each distinct one once, read from the cache where it is there."""
+"""From requests to completions: each distinct request once, from the cache or from the engine.
+
+`Backend` is a model on an engine; `generate` runs a list of requests through it.
+"""
 
 import threading
 from collections import Counter
@@ -18,10 +21,10 @@ OnGroup = Callable[[Mapping[str, Completion]], None]
 
 @dataclass
 class Backend:
-    """A model on an engine, loaded at the first request that no cache can answer.
+    """A model on an engine, loaded at the first request that the cache lacks.
 
-    The LoRA adapters that requests name go over the same loaded weights: arms of one base, with
-    and without adapters, share a backend.
+    The LoRA adapters that requests name go over the same loaded weights, so that the arms of one
+    base, with and without adapters, share a backend. ``loads`` counts how often it was loaded.
     """
 
     spec: EngineSpec
@@ -35,13 +38,13 @@ class Backend:
 
     @property
     def weights(self) -> str:
-        """Return the identity of the weights; of the model's name where an engine reads none."""
+        """Return the digest of the weights, or of the served name on an engine that reads none."""
         if self.checkpoint:
             return self.checkpoint.digest
         return digest_of(self.spec.served_name(self.model))
 
     def semantics(self) -> dict[str, Any]:
-        """Return what separates this engine's rows from another's in the cache."""
+        """Return the part of the cache key that tells this engine's rows from another's."""
         return {
             **self.spec.identity(),
             "version": self.spec.version(),
@@ -53,17 +56,19 @@ class Backend:
         }
 
     def keys(self, requests: Sequence[Request]) -> list[str]:
-        """Return cache keys; what masks tokens counts for the requests whose schema it masks for.
+        """Return the cache keys of requests.
 
-        Raises UserError for a request that the engine cannot serve: an adapter, a tool choice.
+        The version of the library that masks tokens is part of the key of requests with a schema,
+        so that upgrading it leaves all other rows valid. Raises UserError for a request that the
+        engine cannot serve: one with an adapter or a tool choice that it does not support.
         """
-        free = held = self.semantics()
+        plain = masked = self.semantics()
         if self.spec.supports_schema:
-            held = {**free, "grammar": self.spec.grammar_version()}
+            masked = {**plain, "grammar": self.spec.grammar_version()}
         for request in requests:
             self._check(request)
         return [
-            cache_key(request, self.weights, free if request.schema is None else held)
+            cache_key(request, self.weights, plain if request.schema is None else masked)
             for request in requests
         ]
 
@@ -91,7 +96,7 @@ class Backend:
             return self._engine
 
     def close(self) -> None:
-        """Give the memory back; a later request loads again."""
+        """Release the memory; a later request loads again."""
         with self._opening:
             if self._engine is not None:
                 self._engine.close()
@@ -100,10 +105,10 @@ class Backend:
                 self._engine = None
 
     def facts(self) -> dict[str, Any]:
-        """Return what a manifest says of the engine; of a server's answers also who gave them."""
+        """Return what a manifest says of the engine, with who answered how often for a server."""
         reported = self._reported + reported_by(self._engine)
-        told = {"reported": dict(reported)} if reported else {}
-        return {**self.spec.identity(), "version": self.spec.version(), **told}
+        servers = {"reported": dict(reported)} if reported else {}
+        return {**self.spec.identity(), "version": self.spec.version(), **servers}
 
     def counters(self) -> Counter[str]:
         """Return what the engine counted since the backend was made, e.g. prefilled tokens."""
@@ -114,7 +119,7 @@ _LOADED: list[Backend] = []  # at most one: a sweep loads each model once, one a
 
 
 def loaded(spec: EngineSpec, model: ModelSpec, checkpoint: Checkpoint | None) -> Backend:
-    """Return the backend in memory where it is the wanted one; else close that and make this."""
+    """Return the backend that is in memory if it is this one; else close it and make this one."""
     wanted = Backend(spec, model, checkpoint)
     if _LOADED and _LOADED[0] == wanted:
         return _LOADED[0]
@@ -124,20 +129,20 @@ def loaded(spec: EngineSpec, model: ModelSpec, checkpoint: Checkpoint | None) ->
 
 
 def release() -> None:
-    """Give back the memory of the loaded model."""
+    """Release the memory of the loaded model, if there is one."""
     while _LOADED:
         _LOADED.pop().close()
 
 
 class Progress(Protocol):
-    """Who is told how a pass goes."""
+    """Takes the counts of a pass as it goes on."""
 
     def cached_rows(self, rows: int) -> None:
-        """Rows that need no generation."""
+        """Count rows that need no generation."""
         ...
 
     def generated(self, rows: int, failed: int, tokens: int) -> None:
-        """Rows that an engine has just given, and the tokens it wrote for them."""
+        """Count rows that an engine has just given, the failed ones, and the tokens it wrote."""
         ...
 
 
@@ -162,14 +167,15 @@ def generate(
     on_group: OnGroup,
     before: Callable[[], None] = lambda: None,
 ) -> tuple[dict[str, Completion], PassCounts]:
-    """Completions by request digest, and what they cost.
+    """Return completions by request digest, and what they cost.
 
-    ``on_group`` gets every group as it arrives, cached ones first, after the cache has it. A
-    failed request is in the result with its error, and is not in the cache. ``before`` is called
-    ahead of the first generation.
+    Reads the cache first, runs the engine on what it lacks, and stores each group as it arrives.
+    ``on_group`` gets every group once the cache has it, the cached ones first. ``before`` runs
+    once, ahead of the first generation; if the cache holds everything it does not run. A failed
+    request is in the result with its error and stays out of the cache.
     """
     distinct = list({request.digest: request for request in requests}.values())
-    fan_out = _multiplicity(requests)
+    fan_out = Counter(request.digest for request in requests)
     keys = backend.keys(distinct)
     stored = cache.get(keys)
     known = {
@@ -194,13 +200,6 @@ def generate(
             sum(reply.completion_tokens for reply in arrived.values()),
         )
     return found, _count(requests, known, found)
-
-
-def _multiplicity(requests: Sequence[Request]) -> dict[str, int]:
-    rows: dict[str, int] = {}
-    for request in requests:
-        rows[request.digest] = rows.get(request.digest, 0) + 1
-    return rows
 
 
 def _count(

@@ -1,4 +1,8 @@
-"""Weights that an installed Python package carries as GGUF, converted once to safetensors."""
+"""Weights that an installed Python package carries as GGUF, converted once to safetensors.
+
+A package carries one ``*.gguf`` file, or is split over companions (``NAME_part1``, ``NAME_part2``,
+...) whose ``*.gguf.part*`` files are joined in order.
+"""
 
 import importlib.util
 import io
@@ -18,17 +22,17 @@ from harness.hashing import digest_of_file
 
 @dataclass(frozen=True)
 class Gguf:
-    """The parts of one GGUF file in order (one part, where it is whole), and the digest."""
+    """The parts of one GGUF file in order (a whole file is one part), and their digest."""
 
     parts: tuple[Path, ...]
     digest: str
 
 
 def find_gguf(package: str) -> Gguf | None:
-    """The GGUF that a package and its numbered companions (package_part1, ...) carry.
+    """Return the GGUF that a package or its numbered companions carry; None if not installed.
 
-    None where it is not installed. The package is searched, never imported: its own imports
-    may not be installed, and its code is not needed.
+    Looks for the file in the package's folder. Its code stays unimported, since what that imports
+    may be missing here.
     """
     parts = _files(package, "*.gguf")[:1] or list(_numbered_parts(package))
     if not parts:
@@ -52,10 +56,10 @@ def _files(package: str, pattern: str) -> list[Path]:
 
 
 def convert(gguf: Gguf, target: Path) -> None:
-    """Writes a checkpoint folder (bf16 safetensors, tokenizer, template); all of it or nothing.
+    """Write a checkpoint folder: bf16 safetensors, tokenizer, chat template.
 
-    The model that transformers reads from a GGUF counts as quantized and cannot be saved, so its
-    weights move into a fresh model of the same configuration.
+    The folder is renamed into place when it is whole. Raises UserError for a GGUF that transformers
+    cannot read, and for a full disk.
     """
     print(f"converting the packaged weights once, into {target} ...", file=sys.stderr)  # noqa: T201
     with disk_errors(target):
@@ -86,7 +90,10 @@ def _convert_file(gguf: Path, folder: Path) -> None:
             read = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
     except (ValueError, KeyError, RuntimeError) as error:
         raise UserError(f"{gguf.name}: transformers cannot read this GGUF ({error})") from error
+    # transformers counts a model from a GGUF as quantized and refuses to save it, so the weights
+    # move into a fresh model of the same config.
     config = read.config
+    # It holds the path of the temporary folder.
     config.name_or_path = ""
     if hasattr(config, "quantization_config"):
         del config.quantization_config
@@ -100,6 +107,8 @@ def _convert_file(gguf: Path, folder: Path) -> None:
 
 @contextmanager
 def _no_bars() -> Iterator[None]:
-    """Without the progress bars of the libraries: some heed no setting, all use standard error."""
+    """Silence the libraries' progress bars, which all go to standard error."""
+    # transformers' GGUF reader makes its bar with tqdm directly, so that the library's own
+    # switch for progress bars does not reach it.
     with redirect_stderr(io.StringIO()):
         yield

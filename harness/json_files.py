@@ -1,4 +1,4 @@
-"""JSON files that others wrote: whatever does not fit is one line that names file and row."""
+"""JSON files that others wrote: a mistake in them is a UserError that names file and row."""
 
 import json
 from collections import Counter
@@ -11,10 +11,10 @@ from harness.errors import UserError
 
 
 def read_json(path: Path, missing: str = "check the path", broken: str = "mend the file") -> Any:
-    """The value of a JSON file, with or without a byte order mark.
+    """Return the value of a JSON file, with or without a byte order mark.
 
-    ``missing`` and ``broken`` are what to do where it cannot be read, or is no JSON; with that
-    the line of a UserError ends. A key that stands twice in one object counts as broken.
+    Raises UserError for a file that cannot be read, is not JSON, or has a key twice in one object.
+    The error ends with what to do: ``missing`` in the first case, ``broken`` in the others.
     """
     with _readable(path, missing):
         text = path.read_text(encoding="utf-8-sig")
@@ -25,10 +25,11 @@ def read_json(path: Path, missing: str = "check the path", broken: str = "mend t
 
 
 def read_jsonl(path: Path, missing: str = "check the path") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows of a JSONL file with their line numbers; blank lines are passed over.
+    """Yield the rows of a JSONL file with their line numbers; skip blank lines.
 
-    Raises UserError, naming file and row, for a missing file (what to do then: ``missing``), wrong
-    encoding, bad JSON, NaN and infinities, a key that stands twice, and a row that is no object.
+    Raises UserError, naming file and row, for a missing file (it ends with ``missing``, what to do
+    then), wrong encoding, bad JSON, NaN and infinities, a key twice in one object, and a row that
+    is not an object.
     """
     with _readable(path, missing), path.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, start=1):
@@ -37,7 +38,10 @@ def read_jsonl(path: Path, missing: str = "check the path") -> Iterator[tuple[in
 
 
 def json_if_readable(path: Path) -> Any:
-    """The value of a JSON file of our own that can be made again; None where it is of no use."""
+    """Return the value of a JSON file of our own; None if it is missing or damaged.
+
+    For files that are made again then.
+    """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -45,10 +49,8 @@ def json_if_readable(path: Path) -> Any:
 
 
 def deeper_than(value: Any, levels: int) -> bool:
-    """Whether lists and objects lie in each other at more levels than this.
-
-    ``[1]`` has one level, ``[[1]]`` two. Counted without recursion, which Python ends at 1000.
-    """
+    """Return whether lists and objects are nested deeper than ``levels``: ``[[1]]`` has two."""
+    # Layer by layer rather than by recursion, which Python ends at a depth of 1000.
     layer = [value]
     for _ in range(levels + 1):
         layer = [child for parent in layer for child in _children(parent)]
@@ -78,7 +80,8 @@ def _json_object(line: str, where: str) -> dict[str, Any]:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of two equal keys JSON would silently keep the last."""
+    """Return a JSON object; raise ValueError for a key that it holds twice."""
+    # json.loads alone would keep the last of two equal keys without a word.
     found = dict(pairs)
     if len(found) < len(pairs):
         key = next(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)

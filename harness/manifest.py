@@ -1,4 +1,4 @@
-"""What a finished run says of itself, the same list of facts for every kind of run."""
+"""The manifest of a finished run: one list of facts for every kind of run."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ NAME = "manifest.json"
 
 @dataclass(frozen=True)
 class FileFacts:
-    """A file as the run left it: its digest, and its number of rows if it is JSONL."""
+    """A file as the run left it: its sha256 (hex), and its number of rows if it is JSONL."""
 
     sha256: str
     rows: int | None
@@ -31,7 +31,7 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """A model that took part: its name, the digest of its weights, the revision they came from.
+    """A model that took part: its name, its weights' digest, and the revision they came from.
 
     ``adapters`` are the digests of the LoRA adapters that requests named.
     """
@@ -46,8 +46,8 @@ class ModelFacts:
 class Manifest:
     """A run's facts. ``models`` and ``engines`` are by role; ``about`` is what one kind adds.
 
-    ``digests`` are of what the config names: they and the settings are the fingerprint. ``counts``
-    holds every name of `COUNTED`, and what else the kind counts.
+    ``digests`` belong to what the config names; with the settings they make up the fingerprint.
+    ``counts`` holds every name of `COUNTED`, and what else the kind counts.
     """
 
     format: int
@@ -70,7 +70,7 @@ class Manifest:
 
 
 def file_facts(folder: Path) -> dict[str, FileFacts]:
-    """Return the facts of every file that a run has written, by name."""
+    """Return the facts of every JSON and JSONL file in a run's folder, by name."""
     written = sorted(path for path in folder.iterdir() if path.suffix in (".jsonl", ".json"))
     return {
         path.name: FileFacts(digest_of_file(path), _rows(path))
@@ -86,10 +86,9 @@ def _rows(path: Path) -> int | None:
 
 
 def read_manifest(folder: Path, kind: str, noun: str) -> Manifest:
-    """Return the manifest of a finished run of a kind; ``noun`` is what a message calls it.
+    """Return the manifest of a finished run of this kind; errors call it ``noun``.
 
-    Raises UserError, in one line with what to do, for a folder that holds no finished run, one of
-    another kind or of another version.
+    Raises UserError for a folder without a finished run, and for a run of another kind or version.
     """
     if not (folder / "DONE").is_file():
         raise UserError(f"{folder} is not a finished {noun} (no DONE in it): give another folder")
@@ -101,7 +100,7 @@ def read_manifest(folder: Path, kind: str, noun: str) -> Manifest:
 
 
 def check_files(folder: Path, manifest: Manifest, mendable: Collection[str] = ()) -> None:
-    """Raise UserError for the first file that is gone, has other rows, or is changed.
+    """Raise UserError for the first file that is gone, has another number of rows, or has changed.
 
     Of the ``mendable`` files only the rows are counted: a person may mend a text in them by hand.
     """
@@ -117,7 +116,7 @@ def check_files(folder: Path, manifest: Manifest, mendable: Collection[str] = ()
 
 
 def _check_format(path: Path) -> None:
-    """Name the version that wrote a manifest, before its shape is looked at."""
+    """Raise UserError, naming the version that wrote it, for a manifest of another format."""
     content = json_if_readable(path)
     if not isinstance(content, dict) or not content:
         raise UserError(f"{path} is not a manifest: {REMEDY}")

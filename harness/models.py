@@ -1,4 +1,8 @@
-"""Where a model's weights lie, and what identifies them, without loading any."""
+"""Where a model's weights are on disk, and the digest that identifies them.
+
+`locate` takes a local folder, a repository of the hub, or a package that carries a GGUF; it hashes
+files and loads nothing.
+"""
 
 import re
 from collections.abc import Mapping
@@ -14,19 +18,20 @@ from harness.hashing import digest_of, digest_of_file
 from harness.json_files import json_if_readable
 from harness.validators import Filled, Name
 
-# What a run may read from a checkpoint: never pickled weights, never remote code.
+# The files that a run reads from a checkpoint. Pickled weights (*.bin) and code (*.py) of a foreign
+# repository could run anything, so they stay out.
 PATTERNS = ("*.safetensors", "*.json", "*.jinja", "tokenizer.model")
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model as conf/model names it; exactly one of path, hub and package holds its weights.
+    """A model as conf/model describes it, and where its weights come from.
 
-    ``path`` (a local folder) wins over ``hub`` (a repository name, at ``revision``) and over
-    ``package`` (an installed Python package that carries a GGUF; ``requirement`` names it for
-    pip). ``system_role`` says what becomes of a system message: kept, or folded into the first
-    user turn where the template has no such role. ``thinking`` models get their thoughts
-    removed before scoring. ``template`` holds arguments of the chat template.
+    Of the sources ``path`` (a local folder) wins over ``package`` (an installed Python package that
+    carries a GGUF; ``requirement`` names it for pip), and that over ``hub`` (a repository's name,
+    at ``revision``). ``system_role`` is ``keep``, or ``fold`` for a template without a system role:
+    the system text then opens the first user turn. Thoughts of ``thinking`` models are removed
+    before scoring. ``template`` holds arguments of the chat template.
     """
 
     name: Name
@@ -52,15 +57,15 @@ class Checkpoint:
 
 
 class NotHereError(UserError):
-    """The model is not on this machine."""
+    """The model is not on this machine, and could not be fetched."""
 
 
 def locate(spec: ModelSpec, cache: Path, fetch: bool = True) -> Checkpoint:
-    """Finds (converting or, with ``fetch``, downloading once) the checkpoint of a model.
+    """Return the checkpoint of a model, converted from a package or downloaded at its first use.
 
-    ``cache`` is the folder for converted weights and remembered digests. Raises NotHereError, in
-    one line that says what to set, where the model is neither here nor reachable, and UserError
-    for a folder that is no checkpoint.
+    ``cache`` is the folder for converted weights and remembered digests; without ``fetch`` nothing
+    is downloaded. Raises NotHereError for a model that is neither here nor reachable, and UserError
+    for a folder that lacks a file of a checkpoint.
     """
     if spec.path:
         folder, revision = Path(spec.path).expanduser(), None
@@ -113,6 +118,8 @@ def _from_hub(spec: ModelSpec, fetch: bool) -> Path:
         "allow_patterns": list(PATTERNS),
     }
     try:
+        # Asked first, so that a cached model needs no network. The cache may hold a snapshot of
+        # config files alone, hence the look for weights.
         folder = Path(snapshot_download(local_files_only=True, **wanted))
         if any(folder.glob("*.safetensors")):
             return folder
@@ -137,11 +144,12 @@ def _short(error: Exception) -> str:
 
 
 def digest_of_folder(folder: Path, memo: Path) -> str:
-    """sha256 over names and bytes of everything a run may read from a checkpoint.
+    """Return the sha256 (hex) over names and bytes of every file that a run may read.
 
-    ``memo`` remembers the digests of large files by size and modification time.
+    ``memo`` is a JSON file that remembers digests by path, size and modification time.
     """
-    known = _read_memo(memo)
+    remembered = json_if_readable(memo)
+    known = remembered if isinstance(remembered, dict) else {}
     before = len(known)
     files = sorted({path for pattern in PATTERNS for path in folder.glob(pattern)})
     digest = digest_of({path.name: _file_digest(path, known) for path in files})
@@ -151,14 +159,10 @@ def digest_of_folder(folder: Path, memo: Path) -> str:
 
 
 def _file_digest(path: Path, known: dict[str, str]) -> str:
+    # The hub's cache holds links: of two revisions with the same weights, one is hashed.
     real = path.resolve()
     stat = real.stat()
     key = f"{real}:{stat.st_size}:{stat.st_mtime_ns}"
     if key not in known:
         known[key] = digest_of_file(real)
     return known[key]
-
-
-def _read_memo(memo: Path) -> dict[str, str]:
-    known = json_if_readable(memo)
-    return known if isinstance(known, dict) else {}

@@ -1,4 +1,4 @@
-"""What a command is, what it says of a job before it runs (a plan) and after (an outcome)."""
+"""What a command is, and what it gives: a plan before a job runs, an outcome after."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,12 @@ Settings = TypeVar("Settings")
 
 @dataclass(frozen=True)
 class Plan(Generic[Settings]):
-    """A job's config in canonical form with the settings parsed from it; nothing is loaded yet.
+    """A job's config in canonical form and the settings parsed from it, made before it loads.
 
-    Jobs of equal ``loaded`` keep one model in memory. ``notes`` are told before the job runs.
-    ``dropped`` says why a sweep leaves the job out (as a run of its own it is refused with the same
-    words); empty for a job that runs. ``sweep`` names the sweep that the job belongs to, if any.
+    Jobs of equal ``loaded`` share one model in memory. ``notes`` are printed before the job runs.
+    ``dropped`` is the reason for which a sweep leaves the job out, and with which a single run is
+    refused; it is empty for a job that runs. ``sweep`` names the sweep that the job belongs to, if
+    any.
     """
 
     config: Mapping[str, Any]
@@ -27,11 +28,11 @@ class Plan(Generic[Settings]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended; it travels back from another process, so it holds plain values only.
+    """How a job ended, in plain values, since it may come back from another process.
 
-    ``code`` is the exit code that a run of its own ends with, ``figures`` are the main metrics
-    as they are printed, ``loads`` counts the models that the job loaded. ``show`` prints the
-    details of a run of its own; a sweep prints one table instead.
+    ``code`` is the exit code of a single run, ``figures`` are the main metrics as they are printed,
+    ``loads`` counts the models that the job loaded. ``show`` prints the details of a single run; a
+    sweep prints one table instead.
     """
 
     status: Status
@@ -46,9 +47,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Command(Generic[Settings]):
-    """A kind of job: the class of its settings, from a resolved config to a plan, and its run.
+    """A kind of job: the class of its settings, and its two functions.
 
-    ``plan`` checks everything that can be checked without loading anything, and raises UserError.
+    ``plan`` turns a resolved config into a plan, with every check that needs no model; it raises
+    UserError. ``run`` does the job.
     """
 
     settings: type[Settings]
@@ -60,7 +62,7 @@ class Command(Generic[Settings]):
 class Config:
     """A config that ``--config-name`` may name: its file under conf/, and its command.
 
-    The command comes from a function, which imports its package: ``--help`` needs none of them.
+    The command comes from a function that imports its package, so that ``--help`` starts without.
     """
 
     file: str

@@ -1,4 +1,8 @@
-"""One pass over rows of prompts: generate what is missing, keep every text in the run's folder."""
+"""One pass over rows of prompts: generate what is missing, keep every text in the run's folder.
+
+A pass survives a kill: generations.jsonl and the cache each hold what arrived, and either of the
+two is enough to continue.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,13 +19,13 @@ from harness.progress import PassProgress
 
 @dataclass(frozen=True)
 class Row:
-    """A row that wants a completion; ``labels`` say whose it is (question id, condition, ...)."""
+    """A row that needs a completion; ``labels`` tell its origin (question id, condition, ...)."""
 
     labels: Mapping[str, str]
     request: Request
 
     def generation(self, completion: Completion) -> dict[str, Any]:
-        """The row of generations.jsonl: labels, the request's digest, text and cost."""
+        """Return the row of generations.jsonl: labels, the request's digest, text and cost."""
         return {**self.labels, "request": self.request.digest, **to_row(completion)}
 
 
@@ -33,16 +37,18 @@ def run_pass(
     cache: GenerationCache,
     before: Callable[[], None],
 ) -> tuple[list[Completion], PassCounts]:
-    """Completions in the order of ``rows``, and what they cost.
+    """Return completions in the order of ``rows``, and what they cost.
 
-    ``before`` is called ahead of the first generation, and not where everything is there.
-
-    Rows land in the folder's generations.jsonl as they come, and in canonical order at the end.
-    What an interrupted pass left there goes back into the cache first, so that either of the
-    two is enough to continue.
+    First puts what an interrupted pass left in the folder into the cache, then reads or generates
+    every completion. Rows are appended to generations.jsonl as they come, and at the end written in
+    the order of ``rows``. ``before`` runs once, ahead of the first generation; if the cache holds
+    everything it does not run.
     """
-    _restore(rows, folder, backend, cache)
-    waiting = _by_request(rows)
+    _store(_kept(rows, folder), rows, backend, cache)
+    folder.write_generations([])
+    waiting: dict[str, list[Row]] = {}
+    for row in rows:
+        waiting.setdefault(row.request.digest, []).append(row)
 
     def keep(group: Mapping[str, Completion]) -> None:
         folder.append(
@@ -64,7 +70,7 @@ def run_pass(
 
 
 def check_errors(completions: Sequence[Completion], max_error_rate: float) -> None:
-    """Raises RunFailedError where more than this share of the rows failed."""
+    """Raise RunFailedError if more than this share (0 to 1) of the rows failed."""
     errors = [reply.error for reply in completions if reply.status == "error"]
     if len(errors) > max_error_rate * len(completions):
         raise RunFailedError(
@@ -76,10 +82,10 @@ def check_errors(completions: Sequence[Completion], max_error_rate: float) -> No
 def read_pass(
     rows: Sequence[Row], folder: RunFolder, backend: Backend, cache: GenerationCache
 ) -> list[Completion]:
-    """The completions of a finished pass, in the order of ``rows``.
+    """Return the completions of a finished pass, in the order of ``rows``, and cache them.
 
-    They go into the cache too, so that a later pass which asks the same reads the same. Raises
-    UserError where the folder has lost some of them.
+    A later pass that asks the same then reads the same texts. Raises UserError if the folder has
+    lost some of them.
     """
     kept = _kept(rows, folder)
     absent = [row.labels for row in rows if row.request.digest not in kept]
@@ -93,27 +99,12 @@ def read_pass(
 
 
 def counts_row(counts: PassCounts, backend: Backend) -> dict[str, Any]:
-    """What a manifest says of a pass."""
+    """Return what a manifest says of a pass."""
     return {**asdict(counts), "engine_loads": backend.loads}
 
 
-def _by_request(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    grouped: dict[str, list[Row]] = {}
-    for row in rows:
-        grouped.setdefault(row.request.digest, []).append(row)
-    return grouped
-
-
-def _restore(
-    rows: Sequence[Row], folder: RunFolder, backend: Backend, cache: GenerationCache
-) -> None:
-    """Puts an interrupted pass's rows into the cache, and starts the folder's file afresh."""
-    _store(_kept(rows, folder), rows, backend, cache)
-    folder.write_generations([])
-
-
 def _kept(rows: Sequence[Row], folder: RunFolder) -> dict[str, Completion]:
-    """What the folder holds for ``rows``, by request; what a kill tore is passed over."""
+    """Return the folder's completions for ``rows``, by request digest, without torn rows."""
     wanted = {row.request.digest for row in rows}
     kept = {}
     for row in folder.generations():

@@ -1,4 +1,8 @@
-"""Messages to the exact token ids that a model reads: the one place where this happens."""
+"""From messages to the exact token ids that a model reads; all engines that read weights use this.
+
+Text of a message is text: where it spells out a special token (``<|im_end|>``), the model reads the
+characters, so that a question or a tool's answer cannot end a turn.
+"""
 
 import json
 import os
@@ -17,13 +21,13 @@ from harness.tool_calls import message_dicts
 
 
 class Renderer:
-    """A checkpoint's tokenizer and chat template under a model's declared policies.
+    """A checkpoint's tokenizer and chat template, under a model's settings.
 
-    Needs neither torch nor weights.
+    Reads the tokenizer's files alone: dry runs render prompts without torch and weights.
     """
 
     def __init__(self, spec: ModelSpec, folder: Path) -> None:
-        """Reads the tokenizer; raises UserError for a chat model without a template."""
+        """Read the tokenizer; raise UserError for a chat model without a template."""
         self.spec = spec
         self.tokenizer = _tokenizer(folder)
         if spec.kind == "chat" and self.tokenizer.chat_template is None:
@@ -34,9 +38,10 @@ class Renderer:
         self._special = _special_text(self.tokenizer)
 
     def text(self, messages: Sequence[Message], tools: Sequence[str] = ()) -> str:
-        """The prompt as one string; a base checkpoint gets the raw text of the turns.
+        """Return the prompt as one string; a base checkpoint gets the raw text of the turns.
 
-        ``tools`` are the texts of function schemas: the chat template writes them.
+        ``tools`` are the texts of function schemas, which the chat template writes. Raises
+        UserError for tools on a base checkpoint, and for a conversation that the template refuses.
         """
         if self.spec.kind == "base":
             if tools or any(message.call for message in messages):
@@ -63,10 +68,9 @@ class Renderer:
         return str(rendered)
 
     def token_ids(self, messages: Sequence[Message], tools: Sequence[str] = ()) -> list[int]:
-        """Ids of the prompt with exactly one beginning-of-text token, where the model has one.
+        """Return the ids of the prompt, with one beginning-of-text token if the model has one.
 
-        Only the chat template writes special tokens: where a message spells one out
-        (``<|im_end|>``), it is read as the characters it consists of, and ends no turn.
+        Raises UserError for a template that writes two of them, and as `text` does.
         """
         ids = self._ids(messages, tools)
         bos = self.tokenizer.bos_token_id
@@ -87,10 +91,12 @@ class Renderer:
         return self._encode(self.text(messages, tools))
 
     def _ids_with_spelled_out(self, messages: Sequence[Message], tools: Sequence[str]) -> list[int]:
-        """The messages' own special tokens are hidden from the template, then read as characters.
+        """Return the ids of messages that spell out special tokens, which are read as characters.
 
-        All that lies between two special tokens of the template is encoded on its own in any case.
+        Renders with numbered marks in their place, splits at the template's own special tokens, and
+        encodes each piece that holds a mark as characters.
         """
+        # The pieces can be encoded one by one: a tokenizer splits at special tokens in any case.
         hidden = Hidden(self._special, messages, tools)
         ids: list[int] = []
         trusted = ""
@@ -111,7 +117,7 @@ class Renderer:
 
 
 def folded(messages: Sequence[Message], system_role: str) -> tuple[Message, ...]:
-    """The messages as a model takes them: a system text in the first user turn if it must."""
+    """Return the messages; under ``fold`` the system text opens the first user turn instead."""
     if system_role == "fold" and len(messages) > 1 and messages[0].role == "system":
         system, first, *rest = messages
         return (Message("user", f"{system.content}\n\n{first.content}"), *rest)
@@ -119,12 +125,15 @@ def folded(messages: Sequence[Message], system_role: str) -> tuple[Message, ...]
 
 
 def _tokenizer(folder: Path) -> Any:
+    # Unset, the library prints a warning when a process forks after it has used threads.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from transformers import PreTrainedTokenizerFast
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            # Reads tokenizer.json as it is; AutoTokenizer would choose a class by the checkpoint's
+            # other files.
             return PreTrainedTokenizerFast.from_pretrained(folder, padding_side="left")
         except Exception as error:
             raise UserError(
@@ -133,16 +142,17 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _special_text(tokenizer: Any) -> re.Pattern[str]:
-    """Every special token as it is spelled, the longer of two that begin alike first."""
+    """Return a pattern of every special token; it matches nothing if there are none."""
     added = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+    # Longest first: of <|a|> and <|a|>b, a pattern takes the one that it lists first.
     spelled = sorted({*added, *tokenizer.all_special_tokens}, key=len, reverse=True)
     return re.compile(f"({'|'.join(map(re.escape, spelled))})" if spelled else r"(?!)")
 
 
 class Hidden:
-    """Messages and tools in which every special token is replaced by a numbered mark.
+    """Messages and tools in which a numbered mark stands for every special token.
 
-    The mark is a private-use character (Unicode E000 to F8FF) that stands in none of them.
+    ``mark`` is a private-use character (Unicode E000 to F8FF) that occurs in none of them.
     """
 
     def __init__(
@@ -170,13 +180,13 @@ class Hidden:
         return f"{self.mark}{len(self._words) - 1}{self.mark}"
 
     def shown(self, text: str) -> str:
-        """The text with the special tokens, as they were spelled, in the place of their marks."""
+        """Return the text with every mark replaced by the special token it stands for."""
         marked = f"{self.mark}([0-9]+){self.mark}"
         return re.sub(marked, lambda found: self._words[int(found[1])], text)
 
 
 def _texts(messages: Sequence[Message], tools: Sequence[str]) -> Iterator[str]:
-    """Every text that comes from outside, JSON as its characters and not as their escapes."""
+    """Yield every text of messages and tools; JSON with its escapes undone."""
     for message in messages:
         yield message.content
         if message.call is not None:
@@ -190,11 +200,11 @@ def _unescaped(text: str) -> str:
 
 
 def audit(renderer: Renderer, messages: Sequence[Message], sentinels: Sequence[str]) -> None:
-    """Raises UserError if the rendered prompt lacks any of the sentinels.
+    """Raise UserError if the rendered prompt lacks one of the sentinels, random words in messages.
 
-    A template that swallows a tool's return would turn a conflict into a closed-book run in
-    disguise; this is checked on random words before anything is generated.
+    Runs before the first generation.
     """
+    # A template that drops the tool's return would turn a conflict into a closed-book question.
     prompt = renderer.text(messages)
     for sentinel in sentinels:
         if sentinel not in prompt:
@@ -205,9 +215,9 @@ def audit(renderer: Renderer, messages: Sequence[Message], sentinels: Sequence[s
 
 
 def audit_tools(renderer: Renderer, opening: Sequence[Message]) -> None:
-    """Raises UserError if the chat template swallows a tool's schema, a call or its answer.
+    """Raise UserError if the chat template drops a tool's schema, a call or its answer.
 
-    ``opening`` are the messages before the call.
+    Renders a dialogue of random words: ``opening``, then a call and its answer.
     """
     words = [f"sentinel{secrets.token_hex(4)}" for _ in range(7)]
     tool, about, parameter, of_parameter, called, value, answer = words
