@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from factored.arm import TauBenchArm
 from factored.results import EpisodeRow, Key
-from factored.roles import audit_template
+from factored.roles import WITHOUT_CALLS, audit_template
 from factored.runner import Runner, open_runner, play
 from harness.folders import RunFolder
 from harness.progress import PassProgress
@@ -60,7 +60,7 @@ def _audit_served(runner: Runner) -> None:
     planner = runner.arm.settings.model_roles.get("planner")
     if planner and planner.engine.asks_server:
         complete = runner.shared["planner"].complete
-        audit_served_tools(complete, planner.model.name, planner.decoding)
+        audit_served_tools(complete, planner.model.name, planner.decoding, WITHOUT_CALLS)
 
 
 def keys(arm: TauBenchArm) -> list[Key]:

@@ -26,6 +26,9 @@ from harness.seeds import generator
 from harness.shared_backend import SharedBackend
 from harness.thoughts import without_thoughts
 
+# What a user can do whose model is not shown function calls.
+WITHOUT_CALLS = "use agent=native, which writes tools and calls as text"
+
 
 class InfrastructureError(Exception):
     """An engine or server failed for good: the episode has no result, and is no failure."""
@@ -212,4 +215,4 @@ def audit_template(backend: Backend, tools: bool = False) -> None:
     messages = [*opening, Message("assistant", said), Message("user", answered)]
     audit(renderer, messages, [system, asked, said, answered])
     if tools:
-        audit_tools(renderer, opening)
+        audit_tools(renderer, opening, WITHOUT_CALLS)

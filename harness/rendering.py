@@ -47,7 +47,7 @@ class Renderer:
             if tools or any(message.call for message in messages):
                 raise UserError(
                     f"model '{self.spec.name}' is a base checkpoint, which has no function calls:"
-                    " use agent=native, which writes them as text"
+                    " choose a chat checkpoint"
                 )
             return "\n\n".join(message.content for message in messages) + "\n"
         from jinja2 import TemplateError
@@ -214,10 +214,11 @@ def audit(renderer: Renderer, messages: Sequence[Message], sentinels: Sequence[s
             )
 
 
-def audit_tools(renderer: Renderer, opening: Sequence[Message]) -> None:
+def audit_tools(renderer: Renderer, opening: Sequence[Message], remedy: str) -> None:
     """Raise UserError if the chat template drops a tool's schema, a call or its answer.
 
-    Renders a dialogue of random words: ``opening``, then a call and its answer.
+    Renders a dialogue of random words: ``opening``, then a call and its answer. ``remedy`` says
+    what the user can do instead; the message ends with it.
     """
     words = [f"sentinel{secrets.token_hex(4)}" for _ in range(7)]
     tool, about, parameter, of_parameter, called, value, answer = words
@@ -234,5 +235,5 @@ def audit_tools(renderer: Renderer, opening: Sequence[Message]) -> None:
     if problem:
         raise UserError(
             f"model '{renderer.spec.name}': its chat template knows no function calls ({problem}):"
-            " use agent=native, which writes tools and calls as text"
+            f" {remedy}"
         )

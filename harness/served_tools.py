@@ -18,19 +18,19 @@ LEAST = 24  # tokens: half of the words
 
 
 def audit_served_tools(
-    complete: Callable[[Request], Completion], model: str, decoding: Decoding
+    complete: Callable[[Request], Completion], model: str, decoding: Decoding, remedy: str
 ) -> None:
     """Raises UserError where a part leaves the prompt as long as it was.
 
     Raises RunFailedError where the server gives no answer, or counts no tokens.
     """
     brief = replace(decoding, max_new_tokens=16)
-    short = _tokens(complete(probe(brief, {})))
+    short = _tokens(complete(probe(brief, {})), remedy)
     for part in PARTS:
-        if _tokens(complete(probe(brief, {part: LONG}))) - short < LEAST:
+        if _tokens(complete(probe(brief, {part: LONG})), remedy) - short < LEAST:
             raise UserError(
-                f"model '{model}': its server does not show it {part}: use agent=native, which"
-                " writes tools and calls as text, or a server whose chat template knows tools"
+                f"model '{model}': its server does not show it {part}: {remedy}, or a server whose"
+                " chat template knows tools"
             )
 
 
@@ -52,12 +52,12 @@ def probe(decoding: Decoding, said: Mapping[str, str]) -> Request:
     )
 
 
-def _tokens(completion: Completion) -> int:
+def _tokens(completion: Completion, remedy: str) -> int:
     if completion.finish == "error":
         raise RunFailedError(f"asked whether it shows tools, the server fails: {completion.error}")
     if not completion.prompt_tokens:
         raise RunFailedError(
             "the server counts no prompt tokens, by which it is seen whether its model is shown"
-            " tools: use agent=native, which writes them as text"
+            f" tools: {remedy}"
         )
     return completion.prompt_tokens

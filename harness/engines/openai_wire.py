@@ -104,7 +104,7 @@ def _response_format(schema: str, schemas: Schemas) -> dict[str, Any]:
     if schemas == "none":
         raise UserError(
             "engine.schemas=none: a reply shall be held to a JSON schema, and the server takes"
-            " none: set tool_agent.constrained=none, or engine.schemas=strict"
+            " none: ask for no schema, or set engine.schemas=strict"
         )
     strict = {"strict": True} if schemas == "strict" else {}
     return {

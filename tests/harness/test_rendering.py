@@ -287,7 +287,7 @@ def real(name: str, folder: Path, **fields) -> Renderer:
 @pytest.mark.parametrize("name", KNOW_TOOLS)
 def test_real_templates_that_know_tools_show_schema_call_and_answer(tmp_path: Path, name: str):
     renderer = real(name, tmp_path)
-    audit_tools(renderer, TALK)
+    audit_tools(renderer, TALK, "use agent=native")
     prompt = renderer.text(CALLED, [TOOL])
     for part in ("Finds a member.", "email", "ann@example.org", "M-105", "Be brief."):
         assert part in prompt
@@ -299,7 +299,7 @@ def test_real_templates_that_know_tools_show_schema_call_and_answer(tmp_path: Pa
 def test_real_templates_that_know_none_are_found_out(tmp_path: Path, name: str, system_role: str):
     renderer = real(name, tmp_path, system_role=system_role)
     with pytest.raises(UserError, match=r"'tiny'.*knows no function calls.*agent=native"):
-        audit_tools(renderer, TALK)
+        audit_tools(renderer, TALK, "use agent=native")
 
 
 @pytest.mark.parametrize(
@@ -318,17 +318,17 @@ def test_a_template_that_swallows_one_part_of_the_calls_is_found_out(
     }
     talk = "{{ messages[0].content }}{{ messages[1].content }}"
     audit_tools(
-        Renderer(spec(), checkpoint(tmp_path / "whole", talk + "".join(parts.values()))), TALK
+        Renderer(spec(), checkpoint(tmp_path / "whole", talk + "".join(parts.values()))), TALK, ""
     )
     less = talk + "".join(text for part, text in parts.items() if part != swallowed)
     with pytest.raises(UserError, match="swallows a part"):
-        audit_tools(Renderer(spec(), checkpoint(tmp_path / "less", less)), TALK)
+        audit_tools(Renderer(spec(), checkpoint(tmp_path / "less", less)), TALK, "")
 
 
 def test_a_base_checkpoint_is_asked_for_no_function_calls(tmp_path: Path):
     renderer = Renderer(spec(kind="base"), checkpoint(tmp_path, None))
     for talk, tools in ((TALK, [TOOL]), (CALLED, [])):
-        with pytest.raises(UserError, match=r"base checkpoint.*agent=native"):
+        with pytest.raises(UserError, match=r"base checkpoint.*choose a chat checkpoint"):
             renderer.text(talk, tools)
 
 
