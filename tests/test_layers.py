@@ -194,3 +194,33 @@ def test_a_dry_run_loads_no_weights(tmp_path: Path, smollm2: Path):
 @pytest.mark.parametrize("name", ENTRIES)
 def test_entry_points_are_short(name: str):
     assert len((ROOT / f"{name}.py").read_text(encoding="utf-8").splitlines()) <= 70
+
+
+TENANTS = ("memtoc", "factored", "taubench", "tool_agent", "agent=", "mitigation", "formulation")
+
+
+def literals(path: Path) -> list[str]:
+    """The texts in a module's code, docstrings left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docstrings
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "harness").rglob("*.py")), ids=lambda path: path.name
+)
+def test_harness_names_no_tenant(path: Path):
+    """entry.py alone lists the packages, to tell our tracebacks from those of libraries."""
+    found = [text for text in literals(path) if any(word in text for word in TENANTS)]
+    assert found == (["memtoc", "factored"] if path.name == "entry.py" else [])
