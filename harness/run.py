@@ -1,4 +1,4 @@
-"""From a config to a finished folder: the one way for every kind of run.
+"""From a config to a finished folder, for every kind of run.
 
 A kind of run is a settings class, a ``work`` function and a ``load`` function. `execute` opens and
 locks the folder, reads it where it is finished, else does the work, and writes FAILED with the
@@ -31,8 +31,8 @@ UNTRACKED = NoTracker("none", "none")
 class Run:
     """What is known of a run before it starts, whatever its kind.
 
-    ``slug`` names it for people, ``root`` is the folder of its folder. ``config`` is canonical;
-    its ``cosmetic`` keys are no part of the identity, the ``digests`` of what it names are.
+    ``slug`` names it for people, ``root`` holds its folder. The identity is ``config`` (in
+    canonical form) without its ``cosmetic`` keys, and the ``digests`` of what the config names.
     ``backends`` are the models that take part, by role; ``adapters`` the digests of those that
     requests name, by role. ``product`` is the line of research, as trackers call their projects;
     ``sweep`` names the sweep that the run belongs to, if any.
@@ -84,7 +84,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Produced:
-    """What a work function leaves beside its files: counts (all of `COUNTED` but the loads), facts.
+    """What a work function returns: its counts (all of `COUNTED` except the loads) and facts.
 
     ``about`` are the manifest's facts that only this kind of run has.
     """
@@ -95,9 +95,9 @@ class Produced:
 
 @dataclass(frozen=True)
 class Executed(Generic[Result]):
-    """A finished run: what its loader made of its folder, and what this call cost.
+    """A finished run: the result read from its folder, and how many models this call loaded.
 
-    ``fresh`` is False where the folder was finished before.
+    ``fresh`` is False for a folder that was finished before.
     """
 
     run: Run
@@ -106,7 +106,7 @@ class Executed(Generic[Result]):
     loads: int
 
     def outcome(self, figures: Mapping[str, str], show: Callable[[], None] | None) -> Outcome:
-        """Return what a sweep's table says of the run; ``show`` prints its details."""
+        """Return the run's line for a sweep's table; ``show`` prints its details."""
         status: Status = "done" if self.fresh else "already done"
         folder = str(self.run.folder)
         return Outcome(status, 0, self.run.name, folder, figures, self.loads, show=show)
@@ -118,11 +118,11 @@ def execute(
     load: Callable[[Path], Result],
     show: Callable[[Result], TrackerLog],
 ) -> Executed[Result]:
-    """Run it, continue it, or read it where it is finished; every kind of run goes through here.
+    """Open the run's folder, do the work unless it is finished, and return the result.
 
-    ``work`` writes the files, ``load`` reads them back and checks them, ``show`` says what a
-    tracker gets. Raises UserError for what a user can mend, RunFailedError where too much failed;
-    the folder then holds the reason in FAILED and is continued by the next run.
+    ``work`` writes the files, ``load`` reads and checks them, ``show`` makes what a tracker gets.
+    Raises UserError for a mistake that a user can mend, RunFailedError if too many rows failed; the
+    folder then holds the reason in FAILED, and the next run continues it.
     """
     before = run.loads
     described = TrackedRun(
@@ -169,7 +169,7 @@ def _reason(error: Exception) -> str:
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    """Return the manifest's facts that need no work function to be known."""
+    """Return the manifest's facts that are the same whatever the work function does."""
     return {
         "format": FORMAT,
         "kind": run.kind,

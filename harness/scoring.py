@@ -1,4 +1,4 @@
-"""From requests and given continuations to log-probabilities, cached as texts are."""
+"""From requests and given continuations to log-probabilities, through the generation cache."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,8 @@ from harness.errors import UserError
 from harness.generation import Backend
 from harness.hashing import digest_of
 
-# A score does not depend on how text would be drawn: requests that differ in that alone share it.
+# Scores do not depend on how text is drawn, so all requests are scored under these settings, and
+# those that differ in their decoding alone share one score.
 NEUTRAL = Decoding("none", 0.0, 1)
 
 
@@ -21,10 +22,12 @@ def score_choices(
     backend: Backend,
     cache: GenerationCache,
 ) -> list[tuple[ChoiceScore, ...]]:
-    """Return the log-probabilities of ``choices[i]`` after the prompt of ``requests[i]``.
+    """Return, for each request, one `ChoiceScore` for each of its choices.
 
-    Equal questions are computed once; what the cache holds is not computed. Raises UserError for
-    an engine that gives no probabilities, and for a choice that is empty or too long.
+    ``choices[i]`` are the continuations of ``requests[i]``; a score holds the natural
+    log-probabilities of a continuation's tokens after the prompt. Reads the cache, computes each
+    missing question once, and stores it. Raises UserError for an engine without probabilities, and
+    for a choice that is empty or too long.
     """
     if not backend.spec.scores:
         raise UserError(f"engine={backend.spec.name} gives no probabilities: use engine=hf")

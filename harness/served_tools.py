@@ -1,8 +1,8 @@
-"""Does a server show its model the tools, the calls and their answers?
+"""Check that a server shows its model the tools, the calls and their answers.
 
-Its chat template is out of sight, and one that knows no tools drops them without a word. What it
-cannot hide is the length of the prompt: each part is made longer by words, one at a time, and the
-count of the prompt's tokens has to grow.
+A server's chat template cannot be read from here, and one without tools drops them silently. But
+the server reports the length of the prompt: each part is made 48 words longer, one at a time, and
+the count of prompt tokens has to grow.
 """
 
 import json
@@ -20,9 +20,9 @@ LEAST = 24  # tokens: half of the words
 def audit_served_tools(
     complete: Callable[[Request], Completion], model: str, decoding: Decoding, remedy: str
 ) -> None:
-    """Raises UserError where a part leaves the prompt as long as it was.
+    """Send four short requests; raise UserError for the first part that the model is not shown.
 
-    Raises RunFailedError where the server gives no answer, or counts no tokens.
+    Raises RunFailedError if the server fails or reports no prompt tokens.
     """
     brief = replace(decoding, max_new_tokens=16)
     short = _tokens(complete(probe(brief, {})), remedy)
@@ -34,9 +34,9 @@ def audit_served_tools(
             )
 
 
-def probe(decoding: Decoding, said: Mapping[str, str]) -> Request:
-    """A dialogue with a call and its answer, some part of which says more."""
-    schemas, arguments, answer = (said.get(part, "yes") for part in PARTS)
+def probe(decoding: Decoding, texts: Mapping[str, str]) -> Request:
+    """Return a dialogue with a call and its answer; ``texts`` fills `PARTS`, "yes" the others."""
+    schemas, arguments, answer = (texts.get(part, "yes") for part in PARTS)
     parameters = {"type": "object", "properties": {"word": {"type": "string"}}}
     function = {"name": "look_up", "description": schemas, "parameters": parameters}
     call = ToolCall("look_up", json.dumps({"word": arguments}))

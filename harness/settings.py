@@ -1,4 +1,9 @@
-"""From a composed Hydra config to frozen dataclasses, with errors that a user can act on."""
+"""From a composed Hydra config to frozen dataclasses, with errors that a user can act on.
+
+`resolve` makes a plain dict, `parse` a settings class of it::
+
+    parse(ArmSettings, resolve(config))  # UserError: limit='many' does not fit: input should be ...
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,19 +21,20 @@ from harness.fingerprint import leaves
 
 Settings = TypeVar("Settings")
 
-# Errors of pydantic about a key that is missing, or that no dataclass has.
-ABSENT = ("missing", "unexpected_keyword_argument", "extra_forbidden")
+# Errors of pydantic about a key that the dataclass lacks.
+UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 STRICT = ConfigDict(strict=True, extra="forbid")
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:
-    """A plain config with every interpolation resolved; a missing value is a UserError."""
+    """Return a plain config with every interpolation resolved.
+
+    Raises UserError for a missing value, an interpolation that leads nowhere, NaN and infinities.
+    """
     try:
         plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except MissingMandatoryValue as error:
-        raise UserError(f"{error.full_key} has no value: set it, as in {error.full_key}=...") from (
-            error
-        )
+        raise UserError(_no_value(str(error.full_key))) from error
     except InterpolationKeyError as error:
         raise UserError(f"{error.full_key} refers to a key that is not there: set it") from error
     except OmegaConfBaseException as error:
@@ -42,19 +48,23 @@ def resolve(config: DictConfig) -> dict[str, Any]:
 
 
 def need_parts(config: Mapping[str, Any], parts: Mapping[str, Sequence[str]]) -> None:
-    """Raises UserError unless each group of ``parts`` is there and has the keys listed for it.
+    """Raise UserError unless ``config`` has each group of ``parts``, with the keys listed for it.
 
-    For what is read before ``parse`` has seen the whole.
+    For a plan that reads some keys before `parse` checks the whole.
     """
     for group, keys in parts.items():
         if group not in config:
-            raise UserError(f"{group} has no value: set it, as in {group}=...")
+            raise UserError(_no_value(group))
         part = config[group]
         if not isinstance(part, Mapping):
             raise UserError(f"{group}={part!r} is not one of its options: see --help")
         for key in keys:
             if key not in part:
-                raise UserError(f"{group}.{key} has no value: set it, as in {group}.{key}=...")
+                raise UserError(_no_value(f"{group}.{key}"))
+
+
+def _no_value(key: str) -> str:
+    return f"{key} has no value: set it, as in {key}=..."
 
 
 def strict_adapter(shape: type[Settings]) -> TypeAdapter[Settings]:
@@ -72,11 +82,13 @@ def _strict_adapter(shape: type[Any]) -> TypeAdapter[Any]:
 
 
 def parse(settings: type[Settings], config: Mapping[str, Any]) -> Settings:
-    """Builds a frozen dataclass (and those nested in it) from a plain config.
+    """Return a frozen dataclass, with those nested in it, built from a plain config.
 
-    Strict: no text is taken for a number or a list. Raises UserError naming the first wrong key.
+    Strict: "3" is a text and no number. Raises UserError naming the first wrong key.
     """
     try:
+        # By way of JSON: in strict mode pydantic fills a dataclass or a tuple from a JSON object or
+        # array, and refuses a Python dict or list.
         return strict_adapter(settings).validate_json(json.dumps(dict(config)))
     except ValidationError as error:
         raise UserError(_explain(error, config)) from error
@@ -87,24 +99,22 @@ def _explain(error: ValidationError, config: Mapping[str, Any]) -> str:
     first = errors[0]
     if first["type"] == "json_invalid":  # a number that JSON has not, half a character
         return f"the config cannot be written as JSON: {first['msg']}: mend the text or number"
-    key = _key(first["loc"], config, first["type"] in ABSENT)
+    key = _key(first["loc"], config, first["type"] in ("missing", *UNKNOWN))
     given = first["input"]
     if first["type"] == "missing":
-        return f"{key} has no value: set it, as in {key}=..."
-    if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return _no_value(key)
+    if first["type"] in UNKNOWN:
         return f"{key} is not a setting: remove it where +{key} or a file under conf/ sets it"
     if first["type"] in ("tuple_type", "list_type") and isinstance(given, str):
         return f"{key}={given} is a text where a list is needed: write '{key}=[{given}]'"
-    # One for each kind of value that the key may have.
-    said = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], config) == key)
-    return f"{key}={given!r} does not fit: {' or '.join(m[0].lower() + m[1:] for m in said)}"
+    # A union has an error for each of its members.
+    reasons = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], config) == key)
+    return f"{key}={given!r} does not fit: {' or '.join(m[0].lower() + m[1:] for m in reasons)}"
 
 
 def _key(location: tuple[int | str, ...], config: Any, absent: bool = False) -> str:
-    """The dotted key of an error; pydantic also lists the tags of unions, which are no keys.
-
-    ``absent``: the last part is a key that is not there.
-    """
+    """Return the dotted key of an error; ``absent`` says that the config lacks its last part."""
+    # Among the keys pydantic also lists the tags of unions, e.g. ("engine", "hf", "dtype").
     parts = []
     for part in location:
         inside = isinstance(config, Mapping) and part in config

@@ -1,4 +1,10 @@
-"""One backend for many threads: dialogues run side by side, the model answers what has gathered."""
+"""One backend for many threads: dialogues run side by side, the model answers them in batches.
+
+Each dialogue has a thread and asks for one completion at a time::
+
+    with SharedBackend(backend, cache, batch=8) as shared:
+        shared.complete(request)  # from any thread; waits for the answer
+"""
 
 import queue
 import threading
@@ -17,26 +23,27 @@ Waiting = tuple[Request, "Future[Completion]"]
 
 @dataclass
 class _Silent:
-    """Takes a pass's progress; a dialogue's requests are shown as dialogues."""
+    """Takes a pass's progress and shows none: a bar of its own counts the dialogues."""
 
     def cached_rows(self, rows: int) -> None:
-        """Not shown."""
+        """Show nothing."""
 
     def generated(self, rows: int, failed: int, tokens: int) -> None:
-        """Not shown."""
+        """Show nothing."""
 
 
 class SharedBackend:
     """Completions from one backend for any number of threads.
 
-    A thread of its own owns engine and cache (neither may change threads). It takes what waits,
-    at most ``batch`` requests, runs that, and goes on; with ``batch`` 1 no text depends on what
-    else happened to wait. An engine that asks a server has ``batch`` such threads, if it takes so
-    many requests at once, each with one request: no dialogue waits for the slowest of others.
+    A serving thread takes the requests that wait, at most ``batch`` of them, runs them as one
+    batch, hands out the answers, and takes the next. With ``batch`` 1 every text is independent of
+    what else happened to wait. For an engine that asks a server there are ``batch`` serving threads
+    (at most as many as the engine takes requests at once), each with one request, so that a fast
+    dialogue goes on while a slow one waits.
     """
 
     def __init__(self, backend: Backend, cache: Path, batch: int) -> None:
-        """Starts the threads; the engine is loaded at the first request that the cache lacks."""
+        """Start the threads; the engine is loaded at the first request that the cache lacks."""
         self.backend = backend
         self._cache = cache
         self._batch, threads = batch, 1
@@ -51,9 +58,9 @@ class SharedBackend:
             thread.start()
 
     def complete(self, request: Request) -> Completion:
-        """The completion, once it is there; raises what the engine raised.
+        """Return the completion once it is there; raise what the engine raised.
 
-        Equal requests that wait at the same time are one.
+        Equal requests that wait at the same time are generated once.
         """
         with self._asking:
             future = self._asked.get(request.digest)
@@ -68,13 +75,13 @@ class SharedBackend:
                     del self._asked[request.digest]
 
     def stop(self) -> None:
-        """Whoever waits gets an error; what a server is being asked ends at once."""
+        """Give every waiting thread a CancelledError; cut off what a server is being asked."""
         self._stopped.set()
         if self.backend.spec.asks_server:
             self.backend.close()
 
     def close(self) -> None:
-        """Ends the threads after what waits is answered, and gives the memory back."""
+        """Answer what still waits, end the threads, and release the memory."""
         for _ in self._threads:
             self._waiting.put(None)
         if self._stopped.is_set():
@@ -84,11 +91,11 @@ class SharedBackend:
         self.backend.close()
 
     def __enter__(self) -> Self:
-        """The backend itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes."""
+        """Close as `close` does."""
         self.close()
 
     def _serve(self) -> None:
@@ -101,7 +108,7 @@ class SharedBackend:
                 self._answer(group)
 
     def _gather(self) -> tuple[list[Waiting], bool]:
-        """What waits, at least one; and whether the end stood among it."""
+        """Wait for a request; return it with others that wait, and whether the end came among them."""
         group: list[Waiting] = []
         while len(group) < self._batch:
             try:
@@ -120,10 +127,11 @@ class SharedBackend:
                     future.set_result(found[request.digest])
 
         try:
+            # Opened here, since SQLite's connections stay with the thread that made them.
             with GenerationCache(self._cache) as cache:
                 requests = [request for request, _ in group]
                 generate(requests, self.backend, cache, _Silent(), hand_out)
-        except BaseException as error:  # noqa: BLE001 - whoever waits gets it, whatever it is
+        except BaseException as error:  # noqa: BLE001 - raised again in the threads that wait
             _fail(group, error)
         _fail(group, RuntimeError("the engine gave no completion"))
 
