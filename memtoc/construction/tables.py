@@ -17,7 +17,7 @@ from harness.errors import UserError, one_of
 from harness.files import write_json, write_jsonl
 from harness.hashing import digest_of_file
 from harness.json_files import read_json, read_jsonl
-from harness.settings import ABSENT, strict_adapter
+from harness.settings import UNKNOWN, strict_adapter
 from memtoc.benchmark.drafts import Draft, SourceQuestion, WrongValues, natural_key
 from memtoc.benchmark.sheets import Row, read_csv, write_csv
 from memtoc.questions import FAMILIES, KINDS
@@ -71,7 +71,7 @@ def _fitted(shape: type[Shape], row: Mapping[str, Any], where: str) -> Shape:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         reason = _NEEDED.get(first["type"], first["msg"])
-        if shape is WrongValues and first["type"] not in ABSENT:
+        if shape is WrongValues and first["type"] not in ("missing", *UNKNOWN):
             raise UserError(f"{where}: field '{field}' {reason}: mend it") from error
         what = "a source question" if shape is SourceQuestion else "a row of wrong values"
         raise UserError(f"{where}: not {what} ({field} {reason}): mend the row") from error
