@@ -108,7 +108,7 @@ class SharedBackend:
                 self._answer(group)
 
     def _gather(self) -> tuple[list[Waiting], bool]:
-        """Wait for a request; return it with those that wait too, and whether the end was among them."""
+        """Wait for a request; return all that wait, and whether the end was among them."""
         group: list[Waiting] = []
         while len(group) < self._batch:
             try:
