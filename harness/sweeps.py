@@ -37,12 +37,12 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """Names the sweep by its content: the same sweep, started again, has the same name."""
+        """Return a name of its content: the same sweep, started again, has the same name."""
         arms = sorted(_key(job.plan) for job in self.jobs)
         return f"sweep-{digest_of(arms)[:8]}"
 
     def lines(self) -> list[str]:
-        """What was left out, in words."""
+        """Return what was left out, in words."""
         lines = [
             f"{count} of the jobs left out: {reason}" for reason, count in self.dropped.items()
         ]
@@ -52,7 +52,7 @@ class Sweep:
 
 
 def check_presets(overrides: Sequence[str]) -> None:
-    """Refuses a sweep over experiments: each has combinations of its own, which would be lost."""
+    """Refuse a sweep over experiments: each has combinations of its own, which would be lost."""
     asked = [o for o in overrides if o.partition("=")[0].lstrip("+").split("@")[0] == "experiment"]
     several = len(asked) > 1 or any("," in override or "(" in override for override in asked)
     if several:
@@ -65,7 +65,7 @@ def check_presets(overrides: Sequence[str]) -> None:
 def plan_sweep(
     combinations: Sequence[Sequence[str]], planned: Callable[[Sequence[str]], Plan[Any]]
 ) -> Sweep:
-    """Plans every combination; raises UserError naming the first that cannot run, or for none.
+    """Plan every combination; raises UserError naming the first that cannot run, or for none.
 
     Nothing has started by then. Jobs come grouped by the model they keep in memory, in the
     order in which the models were asked for.
@@ -106,7 +106,7 @@ def _key(plan: Plan[Any]) -> str:
 
 
 def command_of(overrides: Sequence[str], flags: Sequence[str]) -> str:
-    """The command that repeats one job of a sweep, ready to be pasted into a shell."""
+    """Return the command that repeats one job of a sweep, ready to be pasted into a shell."""
     alone = ["hydra.mode=RUN"] if any(o.startswith("experiment=") for o in overrides) else []
     return shlex.join(["python", sys.argv[0], *flags, *overrides, *alone])
 
@@ -117,7 +117,7 @@ def show_sweep(
     commands: Sequence[str],
     console: Console,
 ) -> None:
-    """Prints a row for each job, the totals, and for each failed job the command to repeat it.
+    """Print a row for each job, the totals, and for each failed job the command to repeat it.
 
     ``outcomes`` are fewer than the jobs where the sweep was interrupted.
     """
@@ -163,7 +163,7 @@ def _totals(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Outcomes of a launcher's jobs: what was returned, or a failed one where it broke."""
+    """Return the outcome of a launcher's job, or a failed one where the job broke."""
     if isinstance(value, Outcome):
         return value
     return Outcome("failed", 1, error=f"{type(value).__name__}: {value}".splitlines()[0])

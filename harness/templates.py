@@ -6,7 +6,7 @@ from typing import Any
 
 
 def fill(template: str, **values: str) -> str:
-    """Puts each value in the place of its {name}, once: inserted text is not read again.
+    """Put each value in the place of its {name}, once: inserted text is not read again.
 
     Other braces stay as they are: JSON and code are common in prompts.
     """
@@ -15,7 +15,7 @@ def fill(template: str, **values: str) -> str:
 
 
 def fill_all(template: Any, **values: str) -> Any:
-    """Fills every string of a JSON value; keys and other values stay as they are."""
+    """Fill every string of a JSON value; keys and other values stay as they are."""
     if isinstance(template, str):
         return fill(template, **values)
     if isinstance(template, Mapping):

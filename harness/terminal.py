@@ -8,7 +8,7 @@ LOG_WIDTH = 120  # columns of a table in a file or a pipe, which have no width o
 
 
 def console() -> Console:
-    """Standard output; as wide as the terminal, or wide enough for a table where there is none.
+    """Return standard output; as wide as the terminal, or else wide enough for a table.
 
     Brackets are brackets: labels, names and replies hold what looks like rich's markup.
     """
@@ -21,5 +21,5 @@ def say(console: Console, line: str) -> None:
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text, escaped where it could steer a terminal; characters of ``keep`` stay."""
+    """Return the text, escaped where it could steer a terminal; characters of ``keep`` stay."""
     return "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in text)

@@ -16,23 +16,23 @@ _BLOCK = re.compile(
 
 
 def opens_thought(text: str) -> bool:
-    """Whether a thought begins anywhere in the text."""
+    """Return whether a thought begins anywhere in the text."""
     return bool(_OPENS.search(text))
 
 
 def thought_is_open(text: str) -> bool:
-    """Whether the text ends inside of a thought."""
+    """Return whether the text ends inside of a thought."""
     marks = _MARK.findall(text)
     return bool(marks) and not marks[-1]
 
 
 def without_thoughts(text: str) -> str:
-    """The text without its thoughts, closed or not; what stands between two of them is kept."""
+    """Return the text without its thoughts, closed or not; what stands between two is kept."""
     return _BLOCK.sub("", text).strip()
 
 
 def after_thoughts(text: str) -> str:
-    """What follows the last closed thought, up to one that is left open.
+    """Return what follows the last closed thought, up to one that is left open.
 
     For the answer of a reply: what stands before or between thoughts is a draft of it.
     """

@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def message_dicts(messages: Sequence[Message], parsed: bool = False) -> list[dict[str, Any]]:
-    """The messages in OpenAI's form; ``parsed`` gives arguments as objects, as templates want.
+    """Return the messages in OpenAI's form; ``parsed`` gives arguments as objects for templates.
 
     Calls are numbered by nine letters and digits, which is what the strictest template takes; they
     follow from what is called and where, so that equal dialogues stay equal requests.
@@ -64,7 +64,7 @@ def can_be_told(call: ToolCall) -> bool:
 
 
 def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """The text without the calls that it writes out, and those calls; broken ones are none.
+    """Return the text without the calls that it writes out, and those calls; broken ones are none.
 
     A tag that opens is a call whatever it holds: its raw text becomes the arguments.
     """

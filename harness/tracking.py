@@ -84,13 +84,17 @@ Log = Callable[[TrackerLog], None]
 
 @contextmanager
 def tracked(spec: NoTracker | WandbTracker, run: TrackedRun) -> Iterator[Log]:
-    """Opens the run with the tracker and closes it whatever happens inside.
+    """Open the run with the tracker and close it whatever happens inside.
 
     A run that was finished and shown before is not shown again. A second process that wants the
     same run waits here, and then finds it shown.
     """
     # Asked before the lock too: a finished run may lie on a disk that cannot be written.
     if isinstance(spec, NoTracker) or _was_shown(spec, run):
+        yield _ignore
+        return
+    if (run.folder / "DONE").exists() and not os.access(run.root, os.W_OK):
+        _note(f"{run.root} cannot be written: the finished run is not shown to {spec.name}")
         yield _ignore
         return
     with locked(run.root / "wandb" / f".{run.id}.lock"):

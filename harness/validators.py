@@ -27,7 +27,7 @@ Filled = Annotated[str, AfterValidator(_filled)]
 
 
 def holding(placeholder: str) -> AfterValidator:
-    """For a template that is of no use without ``{placeholder}``."""
+    """Return the check of a template that is of no use without ``{placeholder}``."""
 
     def held(text: str) -> str:
         if f"{{{placeholder}}}" not in text:

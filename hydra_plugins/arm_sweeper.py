@@ -29,12 +29,12 @@ class ArmSweeper(BasicSweeper):  # type: ignore[misc]  # Hydra's classes are not
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
-        """Keeps the task, which knows how to plan a job."""
+        """Keep the task, which knows how to plan a job."""
         super().setup(hydra_context=hydra_context, task_function=task_function, config=config)
         self.task = cast("Task", task_function)
 
     def sweep(self, arguments: list[str]) -> list["Outcome"]:
-        """Runs the sweep that ``arguments`` span, prints its table, gives its outcomes."""
+        """Run the sweep that ``arguments`` span, print its table, return its outcomes."""
         from harness.sweeps import check_presets, command_of, plan_sweep, show_sweep
         from harness.terminal import console as terminal
 

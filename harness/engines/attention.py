@@ -30,7 +30,7 @@ def folded_attention(
     stems: "Stems | None" = None,
     **options: Any,
 ) -> "tuple[torch.Tensor, None]":
-    """Attends (query: rows x heads x tokens x width) without repeating keys and values.
+    """Attend (query: rows x heads x tokens x width) without repeating keys and values.
 
     The query heads that share a key-value head become rows of one matrix product; transformers'
     sdpa copies keys and values once for each of them, at every step: .71 s for 72 rows of 400
@@ -65,7 +65,7 @@ def folded_attention(
 
 
 def register() -> None:
-    """Makes the folded attention known to transformers, with the masks of its sdpa."""
+    """Register the folded attention with transformers, with the masks of its sdpa."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
@@ -84,7 +84,7 @@ class LayerMasks:
     window: int | None
 
     def of(self, full: "torch.Tensor", ages: "torch.Tensor") -> Any:
-        """Masks as the model's forward takes them, from that of a layer that sees everything.
+        """Return masks as the forward takes them, from that of a layer that sees everything.
 
         ``full`` is added to the scores (rows x 1 x tokens x keys); ``ages`` says how many tokens
         a key lies behind a token (broadcastable to ``full``).
@@ -101,7 +101,9 @@ class LayerMasks:
 
 
 def layer_masks(model: Any) -> LayerMasks | None:
-    """What transformers makes of a model's config; None where layers keep more than keys.
+    """Return the masks that transformers makes of a model's config.
+
+    None for a model whose layers keep more than keys and values.
 
     Recurrent, chunked and shared layers are among those.
     """

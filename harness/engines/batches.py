@@ -19,7 +19,7 @@ MIN_WAVE_ROWS = 16  # however long their texts may be: fewer rows would waste a 
 
 
 def alike(request: Request) -> tuple[Any, ...]:
-    """What rows have to agree in to be computed together, or to share a prefix."""
+    """Return what rows have to agree in to be computed together, or to share a prefix."""
     # An adapter changes every key and value, so that rows of two share no prefix either.
     return (request.decoding, request.stop, request.adapter and request.adapter.digest)
 
@@ -31,7 +31,7 @@ def plan_batches(
     batch_tokens: int,
     wave_tokens: int = WAVE_TOKENS,
 ) -> list[list[int]]:
-    """Waves of like requests, neighbours in the prefix tree, that are in memory at once.
+    """Return waves of like requests, neighbours in the prefix tree, that are in memory at once.
 
     Rows x longest prompt of a batch are at most ``batch_tokens``, its rows x new tokens at most
     ``wave_tokens`` (over MIN_WAVE_ROWS rows). The batch with the longest prompt comes first:
@@ -61,7 +61,7 @@ def plan_scores(
     sizes: Sequence[int],
     batch_tokens: int,
 ) -> list[list[int]]:
-    """Groups of like requests, neighbours in the prefix tree, whose choices are scored together.
+    """Return groups of like requests, neighbours in the prefix tree, scored together.
 
     ``sizes`` are the tokens of a prompt and all of its choices; what a prompt shares with its
     neighbour is counted once, and a group has at most ``batch_tokens``, or one request.

@@ -36,7 +36,7 @@ class Work:
 def prefill(
     model: Any, cache: TreeCache, wanted: "np.ndarray", work: Work
 ) -> "Iterator[tuple[np.ndarray, torch.Tensor]]":
-    """Computes a tree's keys and values, and the logits after the ``wanted`` places (sorted).
+    """Compute a tree's keys and values, and yield the logits after the ``wanted`` places (sorted).
 
     Gives places and logits (places x vocabulary) a chunk of the tree at a time.
     """
@@ -60,7 +60,7 @@ def decode(
     ended: Ended,
     work: Work,
 ) -> list[list[int]]:
-    """New token ids of each prompt.
+    """Return the new token ids of each prompt.
 
     ``pick`` turns logits (rows x vocabulary) and the numbers of the rows in it into token ids;
     ``ended`` looks at a row's number and new ids after each token.
@@ -96,7 +96,7 @@ def decode(
 
 
 def _first_tokens(model: Any, cache: TreeCache, pick: Pick, work: Work) -> list[int]:
-    """The token that follows each prompt."""
+    """Return the token that follows each prompt."""
     import numpy as np
     import torch
 
@@ -109,7 +109,7 @@ def _first_tokens(model: Any, cache: TreeCache, pick: Pick, work: Work) -> list[
 
 
 def greedy(logits: "torch.Tensor", rows: Sequence[int]) -> "torch.Tensor":  # noqa: ARG001
-    """The most likely token of each row."""
+    """Return the most likely token of each row."""
     return logits.argmax(dim=-1)
 
 
@@ -120,14 +120,14 @@ class SeededSampling:
     """
 
     def __init__(self, temperature: float, seeds: Sequence[int]) -> None:
-        """One seed for each row of the whole batch."""
+        """Take one seed for each row of the whole batch."""
         import torch
 
         self.temperature = temperature
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, logits: "torch.Tensor", rows: Sequence[int]) -> "torch.Tensor":
-        """A token of each row that is still in the batch."""
+        """Return a token of each row that is still in the batch."""
         import torch
 
         width = logits.shape[1]

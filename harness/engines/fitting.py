@@ -14,7 +14,7 @@ MOST_APART = 0.1
 
 
 def fit(model: Any) -> LayerMasks | None:
-    """Sets the model's attention, and returns the masks of its layers.
+    """Set the model's attention, and return the masks of its layers.
 
     On a CPU that is the folded attention where the architecture allows it; elsewhere, and on a
     GPU, transformers' own. Returns None for a model that has to generate with transformers' own
@@ -38,7 +38,7 @@ def fit(model: Any) -> LayerMasks | None:
 
 
 def _agrees(model: Any, masks: LayerMasks) -> bool:
-    """Are the logits along a tree, and of a step after it, those of plain forward passes?"""
+    """Return whether a tree's logits, and a step's after it, are those of plain forward passes."""
     import torch
 
     width = model.config.get_text_config(decoder=True).vocab_size

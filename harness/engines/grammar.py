@@ -29,12 +29,12 @@ MAX_CHARACTERS = 1_000_000
 
 
 def library_version() -> str:
-    """Name and version of what makes the masks."""
+    """Return name and version of the library that makes the masks."""
     return f"{LIBRARY} {version(LIBRARY)}"
 
 
 def refusal(schema: str) -> str | None:
-    """Why replies cannot be held to a schema, in one line; None where they can.
+    """Return why replies cannot be held to a schema, in one line; None where they can.
 
     Keywords that the library does not obey are among the reasons: none is passed over.
     """
@@ -48,7 +48,7 @@ def refusal(schema: str) -> str | None:
 
 
 def _grammar(schema: str) -> str:
-    """The library's grammar of a schema; raises ValueError for a text that is none."""
+    """Return the library's grammar of a schema; raises ValueError for a text that is none."""
     from llguidance import LLMatcher
 
     if len(schema) > MAX_CHARACTERS:
@@ -65,7 +65,7 @@ def _grammar(schema: str) -> str:
 
 
 def deeper_than(value: Any, levels: int) -> bool:
-    """Is a JSON value nested deeper than this?"""
+    """Return whether a JSON value is nested deeper than this."""
     level = [value]
     for _ in range(levels + 1):
         level = [child for parent in level for child in _children(parent)]
@@ -86,7 +86,7 @@ class Grammars:
     """The grammars of one model's vocabulary, each schema compiled once."""
 
     def __init__(self, tokenizer: Any, vocabulary: int, stop_ids: set[int]) -> None:
-        """Takes a fast tokenizer, the width of the logits, the tokens that end a turn.
+        """Take a fast tokenizer, the width of the logits, the tokens that end a turn.
 
         Raises ValueError for a tokenizer whose tokens the library cannot spell out.
         """
@@ -101,7 +101,7 @@ class Grammars:
         self._compiled: dict[str, Any] = {}
 
     def matcher(self, schema: str) -> Any:
-        """A fresh matcher of a schema; raises UserError for a schema that it cannot obey."""
+        """Return a fresh matcher of a schema; raises UserError for a schema that it cannot obey."""
         from llguidance import LLMatcher
 
         if schema not in self._compiled:
@@ -122,12 +122,12 @@ class SchemaMask:
     """Picks tokens within what each row's schema allows; rows without a schema pick freely."""
 
     def __init__(self, pick: Pick, matchers: Sequence[Any | None]) -> None:
-        """One matcher, or None, for each row of the whole batch."""
+        """Take one matcher, or None, for each row of the whole batch."""
         self._pick = pick
         self._matchers = matchers
 
     def __call__(self, logits: "torch.Tensor", rows: Sequence[int]) -> "torch.Tensor":
-        """A token of each row that is still in the batch (``logits``: rows x vocabulary)."""
+        """Return a token of each row that is still in the batch (``logits``: rows x vocabulary)."""
         import torch
 
         allowed = torch.stack([self._allowed(row, logits.shape[1]) for row in rows])
@@ -152,12 +152,12 @@ class SchemaMask:
         return torch.from_numpy(allowed)
 
     def over(self, row: int) -> bool:
-        """Nothing can follow: the text is whole, or the row has failed."""
+        """Return whether nothing can follow: the text is whole, or the row has failed."""
         matcher = self._matchers[row]
         return matcher is not None and bool(matcher.is_stopped())
 
     def failure(self, row: int) -> str | None:
-        """Why a row's text is none of its schema; None where the library has kept up."""
+        """Return why a row's text is none of its schema; None while the library keeps up."""
         matcher = self._matchers[row]
         if matcher is None or not matcher.is_error():
             return None

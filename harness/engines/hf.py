@@ -53,27 +53,27 @@ class HfSpec(EngineSpec):
     scores: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
-        """Kind and precision."""
+        """Return kind and precision."""
         return {"kind": self.kind, "dtype": self.precision()}
 
     def version(self) -> str:
-        """Of both libraries that compute, and of what we compute beside them."""
+        """Return the versions of both libraries that compute, and of our own computation."""
         libraries = f"transformers {version('transformers')}, torch {version('torch')}"
         return f"{libraries}, decoding {DECODING}"
 
     def grammar_version(self) -> str:
-        """Of the library that holds replies to their schemas."""
+        """Return the version of the library that holds replies to their schemas."""
         return library_version()
 
     def precision(self) -> str:
-        """The precision in words of torch, found without importing it."""
+        """Return the precision in torch's words. Reads the machine's files, not torch."""
         if self.dtype != "auto":
             return self.dtype
         gpu = self.device.startswith("cuda") or (self.device == "auto" and _gpu_is_there())
         return "bfloat16" if gpu or _cpu_has_bfloat16() else "float32"
 
     def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "HfEngine":
-        """Loads the weights."""
+        """Load the weights."""
         assert checkpoint is not None
         return HfEngine(self, model, checkpoint)
 
@@ -94,7 +94,7 @@ class HfEngine:
     """A loaded model."""
 
     def __init__(self, spec: HfSpec, model: ModelSpec, checkpoint: Checkpoint) -> None:
-        """Reads tokenizer and weights; raises UserError where transformers cannot."""
+        """Read tokenizer and weights; raises UserError where transformers cannot."""
         import torch
 
         self.spec = spec
@@ -110,7 +110,7 @@ class HfEngine:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was computed so far: prompt tokens, steps, rows x steps."""
+        """Return what was computed so far: prompt tokens, steps, rows x steps."""
         return asdict(self.work)
 
     def run(
@@ -137,7 +137,7 @@ class HfEngine:
         return len(prompt) + request.decoding.max_new_tokens <= self._context()
 
     def _context(self) -> float:
-        """Tokens that the model reads at most, as its config says."""
+        """Return how many tokens the model reads at most, as its config says."""
         config = self.model.config.get_text_config(decoder=True)
         context = getattr(config, "max_position_embeddings", None)
         return inf if context is None else int(context)
@@ -250,7 +250,7 @@ class HfEngine:
         return decode(self.model, self._masks, prompts, new, pick, ended, self.work)
 
     def _schema_mask(self, requests: Sequence[Request], pick: Pick) -> SchemaMask | None:
-        """The pick within the schemas of those requests that have one; None where none has."""
+        """Return the pick within the schemas of the requests that have one; None where none has."""
         if all(request.schema is None for request in requests):
             return None
         if self._grammars is None:
@@ -291,7 +291,7 @@ class HfEngine:
         return Completion(text[:cut], "stop" if whole else "length", prompt_tokens, len(row))
 
     def close(self) -> None:
-        """Drops the weights, so that another model can take their place."""
+        """Drop the weights, so that another model can take their place."""
         del self.model
         _free_memory()
 
@@ -348,7 +348,7 @@ def _load(model: ModelSpec, folder: Path, dtype: "torch.dtype", device: str) -> 
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> set[int]:
-    """Every token that ends a turn, by the checkpoint's generation settings or its tokenizer."""
+    """Return every token that ends a turn, by the generation settings or the tokenizer."""
     stored = model.generation_config.eos_token_id
     ids = set(stored if isinstance(stored, list) else [] if stored is None else [stored])
     if tokenizer.eos_token_id is not None:

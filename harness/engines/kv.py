@@ -26,14 +26,14 @@ class TreeCache:
     """Keys and values of a tree's tokens, for each layer heads x tokens x width, reserved once."""
 
     def __init__(self, tree: PrefixTree, masks: LayerMasks, device: str) -> None:
-        """Reserves at the first pass, when the shapes are known."""
+        """Reserve nothing yet: the first pass shows the shapes."""
         self.tree = tree
         self.masks = masks
         self.device = device
         self.layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def open(self, chunk: Chunk, dtype: "torch.dtype") -> dict[str, Any]:
-        """What the model's forward takes for the next tokens, which it then hands to ``update``."""
+        """Return what the forward takes for the next tokens, which it hands to ``update``."""
         import torch
 
         def on_device(values: Any) -> torch.Tensor:
@@ -55,7 +55,7 @@ class TreeCache:
     def update(
         self, keys: "torch.Tensor", values: "torch.Tensor", layer: int, *_: Any, **__: Any
     ) -> "tuple[torch.Tensor, torch.Tensor]":
-        """Stores the new keys and values (1 x heads x tokens x width), gives the visible ones."""
+        """Store the new keys and values (1 x heads x tokens x width), return the visible ones."""
         if layer not in self.layers:
             size = len(self.tree.tokens)
             self.layers[layer] = (
@@ -69,7 +69,7 @@ class TreeCache:
         return seen_keys, seen_values
 
     def get_seq_length(self, layer: int = 0) -> int:  # noqa: ARG002
-        """Tokens computed so far."""
+        """Return how many tokens are computed so far."""
         return self._chunk.start
 
 
@@ -81,7 +81,7 @@ class RowCache:
     """
 
     def __init__(self, tree: TreeCache, paths: "Sequence[np.ndarray]", *, stems: bool) -> None:
-        """Copies the keys and values of the paths, one for each row, out of the tree."""
+        """Copy the keys and values of the paths, one for each row, out of the tree."""
         import torch
 
         self.live = len(paths)
@@ -96,7 +96,7 @@ class RowCache:
         return self.stems.lengths_of_rows() if self.stems else [0] * len(paths)
 
     def open(self, tokens: "torch.Tensor") -> dict[str, Any]:
-        """What the model's forward takes for a step of all rows (``tokens``: one of each row)."""
+        """Return what the forward takes for a step of all rows (``tokens``: one of each)."""
         import torch
 
         if self.column == self._bias.shape[1]:
@@ -117,7 +117,7 @@ class RowCache:
         }
 
     def _grow(self) -> None:
-        """Makes room for more columns.
+        """Make room for more columns.
 
         Attention reads all columns that there are: to read fewer of them would cost a copy of
         keys and values, since torch multiplies batches of matrices only where they lie in one
@@ -134,19 +134,19 @@ class RowCache:
     def update(
         self, keys: "torch.Tensor", values: "torch.Tensor", layer: int, *_: Any, **__: Any
     ) -> "tuple[torch.Tensor, torch.Tensor]":
-        """Writes the current column (rows x heads x 1 x width), gives all columns."""
+        """Write the current column (rows x heads x 1 x width), return all columns."""
         held_keys, held_values = (room[: self.live] for room in self._layers[layer])
         held_keys[:, :, self.column] = keys[:, :, 0]
         held_values[:, :, self.column] = values[:, :, 0]
         return held_keys, held_values
 
     def close(self) -> None:
-        """Ends a step."""
+        """End a step."""
         self._lengths += 1
         self.column += 1
 
     def leave(self, row: int) -> None:
-        """Frees a row; the last one takes its place."""
+        """Free a row; the last one takes its place."""
         self.live -= 1
         for room in (
             self._bias,
@@ -158,7 +158,7 @@ class RowCache:
             self.stems.leave(row, self.live)
 
     def get_seq_length(self, layer: int = 0) -> int:  # noqa: ARG002
-        """The columns so far."""
+        """Return how many columns there are so far."""
         return self.column
 
 
@@ -173,7 +173,7 @@ def _with_columns(room: "torch.Tensor") -> "torch.Tensor":
 def side_by_side(
     tree: TreeCache, paths: "Sequence[np.ndarray]"
 ) -> "tuple[dict[int, list[torch.Tensor]], torch.Tensor]":
-    """Keys and values of paths (paths x heads x longest x width) a layer, each at the right end.
+    """Return keys and values of paths a layer (paths x heads x longest x width), right-aligned.
 
     The second is what is added to scores: 0 at a path's own columns, the lowest number elsewhere.
     """
@@ -206,7 +206,7 @@ class Stems:
     """
 
     def __init__(self, tree: TreeCache, paths: "Sequence[np.ndarray]") -> None:
-        """Groups neighbours among the paths."""
+        """Group neighbours among the paths."""
         import torch
 
         groups = stem_groups(paths)
@@ -224,12 +224,12 @@ class Stems:
             self._seats[group.rows] = torch.arange(len(group.rows)) + at * seats
 
     def lengths_of_rows(self) -> list[int]:
-        """How many tokens of each row stand in its group's stem."""
+        """Return how many tokens of each row stand in its group's stem."""
         found: list[int] = self._lengths[self._seats // self._rows.shape[1]].tolist()
         return found
 
     def open(self, lengths: "torch.Tensor") -> "torch.Tensor":
-        """Prepares a step of rows of these lengths; gives the lengths of their stems."""
+        """Prepare a step of rows of these lengths; return the lengths of their stems."""
         import torch
 
         groups = len(self._live)
@@ -245,14 +245,14 @@ class Stems:
         return stems
 
     def bias(self, layer: int, repeats: int) -> "torch.Tensor":
-        """What is added to the scores of a layer: groups x 1 x (1 or seats x repeats) x columns."""
+        """Return what a layer's scores get added: groups x 1 x (1 or seats x repeats) x columns."""
         bias = self._step
         if self._masks.kinds is not None:
             bias = bias[self._masks.kinds[layer]]
         return bias if bias.shape[2] == 1 else bias.repeat_interleave(repeats, dim=2)
 
     def scores(self, layer: int, query: "torch.Tensor", scaling: float) -> "torch.Tensor":
-        """Scores of rows against their stems (query: rows x heads x repeats x width), by row."""
+        """Return scores against the rows' stems (query: rows x heads x repeats x width), by row."""
         groups, seats = len(self._live), self._rows.shape[1]
         keys = self._layers[layer][0][:groups]
         together = self._by_group(query)
@@ -261,7 +261,7 @@ class Stems:
         return self._by_row(scores, seats)[: len(query)]
 
     def values(self, layer: int, weights: "torch.Tensor") -> "torch.Tensor":
-        """Sums of the stems' values under weights (rows x heads x repeats x columns), by row."""
+        """Return sums of stems' values under weights (rows x heads x repeats x columns), by row."""
         groups, seats = len(self._live), self._rows.shape[1]
         together = self._by_group(weights) @ self._layers[layer][1][:groups]
         return self._by_row(together, seats)
@@ -277,7 +277,7 @@ class Stems:
         return seated[self._seats[: len(self._groups_of)]]
 
     def leave(self, row: int, last: int) -> None:
-        """Frees a row's seat; the row ``last`` is called ``row`` from now on."""
+        """Free a row's seat; the row ``last`` is called ``row`` from now on."""
         seats = self._rows.shape[1]
         left, moved = int(self._seats[row]), int(self._seats[last])
         self._rows.view(-1)[moved] = row
@@ -288,7 +288,7 @@ class Stems:
             self._drop(left // seats)
 
     def _drop(self, group: int) -> None:
-        """Frees an empty group; the last one takes its place."""
+        """Free an empty group; the last one takes its place."""
         end = len(self._live) - 1
         seats = self._rows.shape[1]
         moved = (self._seats // seats) == end
@@ -311,7 +311,7 @@ class StemGroup:
 
 
 def stem_groups(paths: "Sequence[np.ndarray]") -> list[StemGroup]:
-    """Groups neighbours in the tree, such that no row has over OWN tokens beside its stem."""
+    """Group neighbours in the tree, such that no row has over OWN tokens beside its stem."""
     import numpy as np
 
     groups: list[StemGroup] = []

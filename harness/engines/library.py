@@ -20,7 +20,7 @@ def library_decode(
     ended: Ended,
     work: Work,
 ) -> list[list[int]]:
-    """New token ids of each prompt, all of them in one left-padded batch.
+    """Return the new token ids of each prompt, all of them in one left-padded batch.
 
     ``pick`` and ``ended`` are those of ``decode``; a row leaves the batch as its text ends.
     """
@@ -64,7 +64,7 @@ def library_decode(
 def left_padded(
     prompts: Sequence[list[int]], device: "torch.device | str"
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Token ids and mask (both prompts x longest), every prompt at the right end."""
+    """Return token ids and mask (both prompts x longest), every prompt at the right end."""
     import torch
 
     width = max(len(prompt) for prompt in prompts)

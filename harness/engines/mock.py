@@ -40,15 +40,15 @@ class MockSpec(EngineSpec):
     supports_tool_choice: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
-        """The script."""
+        """Return the script."""
         return asdict(self)
 
     def version(self) -> str:
-        """The script is the whole engine."""
+        """Return 1: the script is the whole engine."""
         return "1"
 
     def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "MockEngine":  # noqa: ARG002
-        """The mock needs neither."""
+        """Return the engine; it needs neither model nor weights."""
         return MockEngine(self)
 
 
@@ -56,13 +56,13 @@ class MockEngine:
     """Answers from the script."""
 
     def __init__(self, spec: MockSpec) -> None:
-        """Keeps the script."""
+        """Keep the script."""
         self.spec = spec
 
     def run(
         self, requests: Sequence[Request], missing: Collection[int]
     ) -> Iterator[Mapping[int, Completion]]:
-        """Replies in groups of the given order."""
+        """Yield replies in groups of the given order."""
         order = sorted(missing)
         for start in range(0, len(order), GROUP):
             yield {index: self._reply(requests[index]) for index in order[start : start + GROUP]}
@@ -77,7 +77,7 @@ class MockEngine:
         return _completion(prompt, self.spec.reply)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is no memory to give back."""
 
 
 def _completion(prompt: str, reply: str) -> Completion:

@@ -79,7 +79,7 @@ class OpenAiSpec(EngineSpec):
     supports_tool_choice: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
-        """Which server it is, and what it is sent; raises UserError for what cannot be sent."""
+        """Return which server it is and what it is sent; raises UserError for what cannot be."""
         _check(self)
         return {
             "kind": self.kind,
@@ -91,11 +91,11 @@ class OpenAiSpec(EngineSpec):
         }
 
     def version(self) -> str:
-        """Of the form of requests: which software answers is the server's to know."""
+        """Return the version of the requests' form; the server alone knows what answers."""
         return "chat completions 1"
 
     def served_name(self, model: ModelSpec) -> str:
-        """What the server calls a model."""
+        """Return what the server calls a model."""
         return self.served or model.hub or model.name
 
     @property
@@ -104,7 +104,7 @@ class OpenAiSpec(EngineSpec):
         return self.concurrency
 
     def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "OpenAiEngine":  # noqa: ARG002
-        """Connects to nothing yet. Raises UserError for a key that is not there."""
+        """Return the engine, not yet connected; raises UserError for a key that is not there."""
         _check(self)
         return OpenAiEngine(self, model)
 
@@ -167,7 +167,7 @@ class OpenAiEngine:
     def run(
         self, requests: Sequence[Request], missing: Collection[int]
     ) -> Iterator[Mapping[int, Completion]]:
-        """Completions in the order in which they come, those that came together as a group.
+        """Yield completions in the order in which they come, those that came together as a group.
 
         Several threads may run at once. Raises UserError where the server takes none of this: no
         such model or key, nobody there. Raises CancelledError when the engine is closed.
@@ -192,7 +192,7 @@ class OpenAiEngine:
                 future.cancel()
 
     def close(self) -> None:
-        """Ends what is on its way; whoever waits for it gets a CancelledError."""
+        """End what is on its way; whoever waits for it gets a CancelledError."""
         if self._loop.is_closed():
             return
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()

@@ -66,7 +66,7 @@ class Form:
 
 
 def body_of(request: Request, model: ModelSpec, form: Form) -> dict[str, Any]:
-    """The body of a request. Raises UserError for a schema that the server does not take."""
+    """Return the body of a request; raises UserError for a schema that the server refuses."""
     decoding = request.decoding
     body: dict[str, Any] = {
         "model": form.served,
@@ -114,7 +114,7 @@ def _response_format(schema: str, schemas: Schemas) -> dict[str, Any]:
 
 
 def completion_of(body: Mapping[str, Any], request: Request) -> Completion:
-    """The completion that an answer holds.
+    """Return the completion that an answer holds.
 
     Reasoning beside the text is left where it is. Raises BusyError for an answer that is none,
     RefusedError for one that the server holds back or that calls a tool unasked.
@@ -191,13 +191,13 @@ def _count(body: Mapping[str, Any], name: str) -> int:
 
 
 def answering(body: Mapping[str, Any]) -> str:
-    """Who answers, as the server says: the model, and the version of what runs it."""
+    """Return who answers, as the server says: the model, and the version of what runs it."""
     known = [body.get(name) for name in ("model", "system_fingerprint")]
     return " ".join(readable(word)[:100] for word in known if isinstance(word, str)) or "unknown"
 
 
 def parsed(content: bytes, key: str | None) -> Mapping[str, Any]:
-    """The JSON object that an answer is. Raises BusyError for anything else."""
+    """Return the JSON object that an answer is; raises BusyError for anything else."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -208,18 +208,18 @@ def parsed(content: bytes, key: str | None) -> Mapping[str, Any]:
 
 
 def error_in(body: Mapping[str, Any]) -> Any:
-    """The error that an answer carries, whatever its status: None where it has none."""
+    """Return the error that an answer carries, whatever its status; None where it has none."""
     return body.get("error") or (body if body.get("object") == "error" else None)
 
 
 def status_of(error: Any) -> int:
-    """The status that an error in an answer of status 200 stands for."""
+    """Return the status that an error in an answer of status 200 stands for."""
     code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, int) and 400 <= code < 600 else 500
 
 
 def is_too_long(status: int, error: Any) -> bool:
-    """Does the server say that the prompt is longer than its model reads?
+    """Return whether the server says that the prompt is longer than its model reads.
 
     It says so first: what follows may quote the prompt, which may say anything.
     """
@@ -228,7 +228,7 @@ def is_too_long(status: int, error: Any) -> bool:
 
 
 def is_out_of_money(status: int, error: Any) -> bool:
-    """Does the account have nothing left?"""
+    """Return whether the account has nothing left."""
     code = error.get("code") if isinstance(error, dict) else None
     return status == 402 or (status in (403, 429) and code in _NO_MONEY)
 
@@ -240,13 +240,13 @@ def _words(error: Any) -> list[str]:
 
 
 def said_in(error: Any, content: bytes, key: str | None) -> str:
-    """What the server says of an error, in a line that can be shown."""
+    """Return what the server says of an error, in a line that can be shown."""
     words = _words(error)[:1] if error else []
     return _shown(words[0], key) if words else said(content, key)
 
 
 def said(content: bytes, key: str | None) -> str:
-    """The beginning of an answer, in a line that can be shown."""
+    """Return the beginning of an answer, in a line that can be shown."""
     return _shown(content.decode("utf-8", "replace"), key) or "nothing"
 
 
@@ -264,5 +264,5 @@ def _shown(text: str, key: str | None) -> str:
 
 
 def readable(text: str) -> str:
-    """One line, in which nothing can steer a terminal."""
+    """Return one line, in which nothing can steer a terminal."""
     return printable(" ".join(text.split()))

@@ -54,7 +54,7 @@ class PrefixTree:
         return [branch.start for branch in self.branches]
 
     def chunks(self, size: int) -> Iterator[Chunk]:
-        """All tokens in order, ``size`` at a time."""
+        """Yield all tokens in order, ``size`` at a time."""
         for start in range(0, len(self.tokens), size):
             yield self._chunk(start, min(start + size, len(self.tokens)))
 
@@ -81,7 +81,7 @@ class PrefixTree:
 
 
 def tree_of(sequences: Sequence[Sequence[int]]) -> PrefixTree:
-    """Builds the tree of token sequences, none of them empty.
+    """Build the tree of token sequences, none of them empty.
 
     Sorted sequences share the most with their neighbours, so one look back finds every prefix.
     """
@@ -109,6 +109,6 @@ def tree_of(sequences: Sequence[Sequence[int]]) -> PrefixTree:
 
 
 def common(one: Sequence[int], other: Sequence[int]) -> int:
-    """The number of tokens with which both begin."""
+    """Return the number of tokens with which both begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

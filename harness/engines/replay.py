@@ -24,15 +24,15 @@ class ReplaySpec(EngineSpec):
     supports_tool_choice: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
-        """The recording's bytes, wherever the file lies."""
+        """Return the digest of the recording's bytes, wherever the file lies."""
         return {"kind": self.kind, "recording": digest_of_file(self._path())}
 
     def version(self) -> str:
-        """The recording is the whole engine."""
+        """Return 1: the recording is the whole engine."""
         return "1"
 
     def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "ReplayEngine":  # noqa: ARG002
-        """The recording needs neither."""
+        """Read the recording; it needs neither model nor weights."""
         return ReplayEngine(self._path())
 
     def _path(self) -> Path:
@@ -46,7 +46,7 @@ class ReplayEngine:
     """Serves each request from the row with its digest; one that was never recorded fails."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the whole recording; raises UserError naming the first row that is not one."""
+        """Read the whole recording; raises UserError naming the first row that is not one."""
         self.path = path
         self.recorded: dict[str, Completion] = {}
         with path.open(encoding="utf-8") as lines:
@@ -62,9 +62,9 @@ class ReplayEngine:
     def run(
         self, requests: Sequence[Request], missing: Collection[int]
     ) -> Iterator[Mapping[int, Completion]]:
-        """All completions in one group."""
+        """Yield all completions in one group."""
         absent = failed(f"not in the recording {self.path}")
         yield {i: self.recorded.get(requests[i].digest, absent) for i in sorted(missing)}
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is no memory to give back."""
