@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ class Benchmark:
     questions: tuple[Question, ...]
     notes: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Return the sha256 over all questions, independent of where the file lies."""
         return digest_of([to_row(question) for question in self.questions])
