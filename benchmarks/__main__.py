@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("benchmarks.evaluating", "benchmarks.scoring", "benchmarks.taubench")
+MODULES = ("benchmarks.evaluating", "benchmarks.hf", "benchmarks.scoring", "benchmarks.taubench")
 
 
 def main() -> int:
