@@ -3,10 +3,11 @@
     python -m benchmarks.hf [--questions 4] [--repeats 3] [--new 64]
     python -m benchmarks.hf --parity [--rows 200] [--dtype float32]
 
-The first takes turns between all parts on and each of them off, in one process, so that what else
-the machine does falls on all alike. The second compares every reply with that of the prompt alone
-through transformers' own generate, and lists each difference with the gap between the two most
-likely tokens at the first that differs.
+The first takes turns between all parts on and each of them off, in one process; it prints the
+seconds of the clock, and of the processor, which say more where others use the machine too (set
+OMP_NUM_THREADS=1 there: threads that wait for each other take many times as long). The second
+compares every reply with that of the prompt alone through transformers' own generate, and lists
+each difference with the gap between the two most likely tokens at the first that differs.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from unittest import mock
 
 from harness.completions import Request
@@ -29,7 +30,6 @@ from memtoc.rules import plan
 from memtoc.settings import arm_settings
 
 ROOT = Path(__file__).parent.parent
-Dtype = Literal["bfloat16", "float32"]
 
 
 def main() -> None:
@@ -43,13 +43,12 @@ def main() -> None:
     parser.add_argument("--dtype", choices=("bfloat16", "float32"))
     asked = parser.parse_args()
     if asked.parity:
-        wanted: Dtype = asked.dtype if asked.dtype else "float32"
+        dtype = asked.dtype or "float32"
         requests = arm_requests(-(-asked.rows // 6), asked.new)[: asked.rows]
-        say_parity(compare(opened(wanted), requests), len(requests), wanted)
+        say_parity(compare(opened(dtype), requests), len(requests), dtype)
     else:
         requests = arm_requests(asked.questions, asked.new)
-        dtype: Dtype = asked.dtype if asked.dtype else "bfloat16"
-        ratios(opened(dtype), requests, asked.repeats)
+        ratios(opened(asked.dtype or "bfloat16"), requests, asked.repeats)
 
 
 def arm(questions: int) -> Arm:
@@ -78,7 +77,7 @@ def arm_requests(questions: int, new: int) -> list[Request]:
     return list(dict.fromkeys(replace(request, decoding=decoding) for request in asked))
 
 
-def opened(dtype: Dtype) -> HfEngine:
+def opened(dtype: Any) -> HfEngine:
     """The embedded model on the default engine's settings."""
     found = arm(1)
     spec = found.settings.engine
@@ -97,20 +96,26 @@ def ratios(engine: HfEngine, requests: Sequence[Request], repeats: int) -> None:
         "without leaving rows": without_leaving,
         "transformers' own cache and attention": without_all,
     }
-    spent: dict[str, list[float]] = {name: [] for name in variants}
+    spent: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
     for _ in range(repeats):
         for name, variant in variants.items():
             with variant(engine):
                 before = engine.counters
-                started = time.perf_counter()
+                clock, processor = time.perf_counter(), time.process_time()
                 tokens = sum(reply.completion_tokens for reply in replies(engine, requests))
-                spent[name].append(time.perf_counter() - started)
+                spent[name].append((time.perf_counter() - clock, time.process_time() - processor))
                 work = {key: value - before[key] for key, value in engine.counters.items()}
-            print(f"  {name}: {spent[name][-1]:.1f} s, {tokens} new tokens, {work}", flush=True)
-    base = statistics.median(spent["all on"])
-    for name, seconds in spent.items():
-        found = statistics.median(seconds)
-        print(f"hf, {len(requests)} prompts, {name}: {found:.1f} s, {found / base:.2f} x")
+            print(f"  {name}: {spent[name][-1][0]:.1f} s, {tokens} new tokens, {work}", flush=True)
+    medians = {
+        name: [statistics.median(each) for each in zip(*turns, strict=True)]
+        for name, turns in spent.items()
+    }
+    for name, (clock, processor) in medians.items():
+        of_clock, of_processor = clock / medians["all on"][0], processor / medians["all on"][1]
+        print(
+            f"hf, {len(requests)} prompts, {name}: {clock:.1f} s, {of_clock:.2f} x;"
+            f" processor {processor:.1f} s, {of_processor:.2f} x"
+        )
 
 
 def replies(engine: HfEngine, requests: Sequence[Request]) -> list[Any]:
