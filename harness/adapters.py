@@ -97,6 +97,9 @@ def _check(path: Path, config: Mapping[str, Any]) -> int:
     for name in BEYOND_LORA:
         if config.get(name):
             raise UserError(f"{path}: {name} is more than LoRA: train the adapter without it")
+    # Trained biases take the place of the base's own, also while the adapter is switched off.
+    if config.get("bias", "none") != "none":
+        raise UserError(f"{path}: bias is {config['bias']!r}: train the adapter with bias=none")
     start = config.get("init_lora_weights", True)
     if start not in HARMLESS_STARTS:
         raise UserError(

@@ -56,6 +56,7 @@ def test_the_base_that_training_noted_is_read(tmp_path: Path):
         ({"modules_to_save": ["lm_head"]}, "modules_to_save is more than LoRA"),
         ({"layer_replication": [[0, 1]]}, "layer_replication is more than LoRA"),
         ({"init_lora_weights": "pissa"}, "changes the base model"),
+        ({"bias": "all"}, "train the adapter with bias=none"),
         ({"init_lora_weights": "eva"}, "changes the base model"),
         ({"target_modules": "(a+)+$"}, "target_modules is a pattern"),
     ],
