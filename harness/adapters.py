@@ -11,6 +11,7 @@ file. Settings that would change the base model, which other arms use too, are r
 `harness.engines.lora` puts an adapter over a loaded model; this module needs no torch.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ BEYOND_LORA = (
     "use_qalora",
     "lora_bias",
 )
+MODULE = re.compile(r"\^?[\w.\\-]{1,200}\$?")
+LORA_KEY = re.compile(r"\.lora_(A|B|embedding_A|embedding_B|magnitude_vector)\b")
 # PiSSA, OLoRA, CorDA and EVA subtract from the base's weights as they start: the base that stays
 # in memory for other arms would be another model afterwards.
 HARMLESS_STARTS = (True, False, "gaussian", "orthogonal")
@@ -71,6 +74,7 @@ def read_adapter(folder: Path) -> Adapter:
             raise UserError(f"adapter {folder} has no {name}: {remedy}")
     config = _json_object(folder / CONFIG)
     rank = _check(folder / CONFIG, config)
+    _check_weights(folder / WEIGHTS)
     # The path of the base on the machine that trained it: the same adapter, trained elsewhere,
     # keeps its digest.
     own = {key: value for key, value in config.items() if key != "base_model_name_or_path"}
@@ -88,12 +92,15 @@ def _json_object(path: Path) -> dict[str, Any]:
 
 
 def _check(path: Path, config: Mapping[str, Any]) -> int:
-    """Return the rank; raise UserError for settings that go beyond plain LoRA."""
-    kind, rank, targets = config.get("peft_type"), config.get("r"), config.get("target_modules")
+    """Return the largest rank; raise UserError for settings that go beyond plain LoRA."""
+    kind = config.get("peft_type")
     if kind != "LORA":
         raise UserError(f"{path}: peft_type is {kind!r}: only LORA adapters are read")
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
-        raise UserError(f"{path}: r is {rank!r}: a rank is a number from 1 to {MAX_RANK}")
+    ranks = [config.get("r"), *_patterns(path, config, "rank_pattern").values()]
+    for rank in ranks:
+        if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
+            raise UserError(f"{path}: r is {rank!r}: a rank is a number from 1 to {MAX_RANK}")
+    _patterns(path, config, "alpha_pattern")
     for name in BEYOND_LORA:
         if config.get(name):
             raise UserError(f"{path}: {name} is more than LoRA: train the adapter without it")
@@ -106,11 +113,36 @@ def _check(path: Path, config: Mapping[str, Any]) -> int:
             f"{path}: init_lora_weights is {start!r}, which changes the base model:"
             " convert the adapter to plain LoRA"
         )
-    # PEFT runs target_modules as a regular expression, and one from a foreign file can backtrack
-    # for hours.
-    if isinstance(targets, str) and targets != "all-linear":
-        raise UserError(f"{path}: target_modules is a pattern: list the names of the modules")
-    return rank
+    # PEFT runs a text here as a regular expression, and one from a foreign file can backtrack for
+    # hours.
+    for name in ("target_modules", "exclude_modules"):
+        if isinstance(config.get(name), str) and config[name] != "all-linear":
+            raise UserError(f"{path}: {name} is a pattern: list the names of the modules")
+    return max(rank for rank in ranks if isinstance(rank, int))
+
+
+def _patterns(path: Path, config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return values by module; PEFT runs the keys as regular expressions, so only names may be."""
+    found = config.get(name) or {}
+    if not isinstance(found, Mapping) or not all(MODULE.fullmatch(key) for key in found):
+        raise UserError(f"{path}: {name} holds a pattern: list the names of the modules")
+    return found
+
+
+def _check_weights(path: Path) -> None:
+    """Refuse weights beside LoRA's: PEFT saves whole embeddings too, which replace the base's."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as weights:
+            others = [key for key in weights.keys() if not LORA_KEY.search(key)]  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path} is not safetensors ({error}): restore the file") from error
+    if others:
+        raise UserError(
+            f"{path}: {others[0]} is a weight of the base, and {len(others) - 1} more are: save the"
+            " adapter with save_embedding_layers=False"
+        )
 
 
 def _base(folder: Path) -> str | None:

@@ -54,7 +54,7 @@ class Adapters:
             device = str(self._model.device)
             found = self._peft.load_adapter(folder, adapter_name=name, torch_device=device)
         except (KeyError, RuntimeError, TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())
+            reason = " ".join(str(error).replace(f".{name}", "").split())
             raise UserError(
                 f"adapter {folder} does not fit the model ({reason[:200]}): choose the model that"
                 " it was trained on"

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from harness.adapters import Adapter, read_adapter
 from harness.completions import Decoding, Message, Request
@@ -21,9 +23,12 @@ MODEL = ModelSpec("m", "chat", "keep", thinking=False)
 GREEDY = Decoding("greedy", 0.0, 4)
 
 
-def written(folder: Path, weights: bytes = b"weights", **config: Any) -> Path:
+KEY = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+
+
+def written(folder: Path, weight: float = 1.0, key: str = KEY, **config: Any) -> Path:
     folder.mkdir(exist_ok=True)
-    (folder / "adapter_model.safetensors").write_bytes(weights)
+    save_file({key: np.full((8, 4), weight)}, folder / "adapter_model.safetensors")
     (folder / "adapter_config.json").write_text(json.dumps({**CONFIG, **config}))
     return folder
 
@@ -33,8 +38,12 @@ def test_an_adapter_is_its_weights_and_settings_wherever_it_and_its_base_lie(tmp
     assert (one.rank, one.base) == (8, None)
     moved = read_adapter(written(tmp_path / "b", base_model_name_or_path="hub/name"))
     assert moved.digest == one.digest
-    assert read_adapter(written(tmp_path / "c", weights=b"other")).digest != one.digest
+    assert read_adapter(written(tmp_path / "c", weight=2.0)).digest != one.digest
     assert read_adapter(written(tmp_path / "d", lora_alpha=32)).digest != one.digest
+
+
+def test_the_rank_is_the_largest_of_any_module(tmp_path: Path):
+    assert read_adapter(written(tmp_path / "a", rank_pattern={"q_proj": 32})).rank == 32
 
 
 def test_the_base_that_training_noted_is_read(tmp_path: Path):
@@ -59,6 +68,10 @@ def test_the_base_that_training_noted_is_read(tmp_path: Path):
         ({"bias": "all"}, "train the adapter with bias=none"),
         ({"init_lora_weights": "eva"}, "changes the base model"),
         ({"target_modules": "(a+)+$"}, "target_modules is a pattern"),
+        ({"exclude_modules": "(a+)+$"}, "exclude_modules is a pattern"),
+        ({"rank_pattern": {"(a+)+$": 4}}, "rank_pattern holds a pattern"),
+        ({"alpha_pattern": ["q_proj"]}, "alpha_pattern holds a pattern"),
+        ({"rank_pattern": {"q_proj": 0}}, "a rank is a number"),
     ],
 )
 def test_what_is_more_than_lora_is_refused_by_name(tmp_path: Path, config: dict, words: str):
@@ -70,6 +83,22 @@ def test_pickled_weights_are_not_read(tmp_path: Path):
     folder = written(tmp_path / "a")
     (folder / "adapter_model.safetensors").rename(folder / "adapter_model.bin")
     with pytest.raises(UserError, match="safetensors only"):
+        read_adapter(folder)
+
+
+def test_weights_that_would_replace_the_bases_are_refused(tmp_path: Path):
+    key = "base_model.model.model.embed_tokens.base_layer.weight"
+    with pytest.raises(
+        UserError, match=r"embed_tokens\.base_layer\.weight is a weight of the base"
+    ):
+        read_adapter(written(tmp_path / "a", key=key))
+
+
+@pytest.mark.parametrize("content", [b"", b"not safetensors", b"\xff" * 64])
+def test_damaged_weights_are_named(tmp_path: Path, content: bytes):
+    folder = written(tmp_path / "a")
+    (folder / "adapter_model.safetensors").write_bytes(content)
+    with pytest.raises(UserError, match=r"adapter_model\.safetensors is not safetensors"):
         read_adapter(folder)
 
 
