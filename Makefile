@@ -20,7 +20,7 @@ $(VENV)/.installed: requirements.txt requirements-dev.txt requirements-model.txt
 	@touch $@
 
 demo: install ## run one arm on the embedded model and benchmark, and show its table
-	@echo "== python evaluate.py: 24 starter questions, every condition, SmolLM2-135M-Instruct"
+	@echo "== python evaluate.py: 80 starter questions, every condition, SmolLM2-135M-Instruct"
 	$(PY) evaluate.py
 
 test: install ## run all tests
