@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from harness.errors import UserError
+from harness.errors import UserError, one_of
 from harness.fingerprint import leaves
 
 Settings = TypeVar("Settings")
@@ -104,12 +104,23 @@ def _explain(error: ValidationError, config: Mapping[str, Any]) -> str:
     if first["type"] == "missing":
         return _no_value(key)
     if first["type"] in UNKNOWN:
-        return f"{key} is not a setting: remove it where +{key} or a file under conf/ sets it"
+        return _unknown(key, config)
     if first["type"] in ("tuple_type", "list_type") and isinstance(given, str):
         return f"{key}={given} is a text where a list is needed: write '{key}=[{given}]'"
     # A union has an error for each of its members.
     reasons = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], config) == key)
     return f"{key}={given!r} does not fit: {' or '.join(m[0].lower() + m[1:] for m in reasons)}"
+
+
+def _unknown(key: str, config: Mapping[str, Any]) -> str:
+    """Return the line for a key that was added, with the nearest of those beside it."""
+    place, _, wrong = key.rpartition(".")
+    beside: Any = config
+    for part in place.split(".") if place else ():
+        beside = beside[int(part) if isinstance(beside, list) else part]
+    near = one_of([name for name in beside if name != wrong], wrong, f"{place}." if place else "")
+    meant = f"{near} R" if near.startswith("did you mean") else "r"
+    return f"{key} is not a setting: {meant}emove it where +{key} or a file under conf/ sets it"
 
 
 def _key(location: tuple[int | str, ...], config: Any, absent: bool = False) -> str:
