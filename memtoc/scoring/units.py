@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pint
 
-_TOKEN = re.compile(r"[ -]?(?:(°|%|‰|/|\^|[$€£¥₹₩₽₺₪]|'{1,2}|\"|[a-zμ]+[23]?|(?<=\^)[23])\.?)")
+_TOKEN = re.compile(
+    r"[ -]?(?:(°|%|‰|/|\^|[$€£¥₹₩₽₺₪]|'{1,2}|\"|[a-zμ]{1,20}(?:[23](?!\d))?|(?<=\^)[23])\.?)"
+)
 _MOST_TOKENS = 5
 # A conversion may differ by the rounding of what was written, and by no more than this share:
 # "9 km" is not 8,611 m, although both round to 9.
 _MOST_SHARE = Fraction(1, 100)
 # As a length of its own "in" is a preposition: 5 in 1990.
 _NO_PREPOSITION = re.compile(r"\.?(?=\s*(?:$|[.,;)]|(?:tall|long|wide|high|deep|thick)\b))")
-_CURRENCY = "currency"
 # What is never converted, and what pint gives no dimension that would tell it apart.
-_FIXED, _OF_ITS_OWN = frozenset((_CURRENCY, "share")), frozenset(("data", "angle"))
+_FIXED, _OF_ITS_OWN = frozenset(("currency", "share")), frozenset(("data", "angle"))
 
 
 @dataclass(frozen=True)
@@ -91,16 +92,11 @@ def unit_at(shown: str, start: int) -> tuple[Units, int]:
     for count in range(len(tokens), 0, -1):
         found = _spellings().get(" ".join(tokens[:count]), ())
         end = ends[count - 1]
-        if found and not shown[end : end + 1].isalnum():
+        if found and not (tokens[count - 1].isalpha() and shown[end : end + 1].isalpha()):
             if tokens[:count] == ["in"] and not _NO_PREPOSITION.match(shown, end):
                 continue
             return found, end
     return (), start
-
-
-def are_money(units: Units) -> bool:
-    """Return whether each reading of a unit is a currency."""
-    return bool(units) and all(unit.kind == _CURRENCY for unit in units)
 
 
 def converted(amount: Fraction, unit: Unit, other: Unit) -> Fraction | None:
@@ -143,4 +139,3 @@ def _pint_unit(unit: Unit) -> Any:
     registry = _registry()
     whole = registry.Unit(unit.name) ** unit.power
     return whole / registry.Unit(unit.per) if unit.per else whole
-
