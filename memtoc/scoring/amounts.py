@@ -177,7 +177,9 @@ def _same_in(found: Quantity, wanted: Quantity, unit: Unit, other: Unit, *, vagu
         return "rounded_quantity"
     second = converted(found.other, unit, other) if found.other is not None else None
     unsure = wanted.amount in (second,) or wanted.other in (amount, second)
-    return "ambiguous_number" if unsure and second != wanted.other else "different_number"
+    if unsure and second != wanted.other:
+        return "ambiguous_number"
+    return "different_unit" if found.amount == wanted.amount else "different_number"
 
 
 def _is_share(units: Units) -> bool:

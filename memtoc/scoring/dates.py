@@ -47,6 +47,7 @@ _WITH_YEAR = ("1", "2", "3", "4", "5", "6", "9", "10")
 _WITH_MONTH = ("1", "2", "3", "4", "6", "7", "8", "10")
 # Not inside a longer number, a path or a range.
 _DATE = re.compile(rf"(?<![\w/-])(?<!\d[.,])(?:{'|'.join(_FORMS)}){_ERA}?(?!\w|[-/]\d)")
+_HAS_ERA = re.compile(rf"(?<![a-z]){_BEFORE}|{_ERA}$")
 _IS_BC = re.compile(r"(?<![a-z])b\.?\s?c|before")
 _DAY_NAMES = {word: n for n, word in enumerate(words("ordinals"))} | {
     "twentieth": 20,
@@ -92,10 +93,9 @@ def _western(shown: str) -> Iterator[Date]:
             continue
         written = next((match[f"y{i}"] for i in _WITH_YEAR if match[f"y{i}"]), "0")
         figures = re.sub(r"\D", "", written)
-        era = re.search(rf"{_BEFORE}|{_ERA}$", match.group())
         year = int(figures) * (-1 if _IS_BC.search(match.group()) else 1)
         order = (int(match["a5"]), int(match["b5"])) if len(days) > 1 else None
-        short = len(figures) == 2 and era is None
+        short = len(figures) == 2 and not _HAS_ERA.search(match.group())
         yield Date(year, days, match.start(), match.end(), order, short)
 
 
