@@ -36,5 +36,6 @@ WORK_KINDS = frozenset(words("work_kinds"))
 FUNCTION_WORDS = frozenset(words("function_words"))
 KINDS = frozenset(words("kinds"))
 KIN = words("kin")
-# hundred, thousand, million, billion, trillion, dozen
-SCALES = dict(zip(words("scales"), (100, 1000, 10**6, 10**9, 10**12, 12), strict=True))
+# hundred, thousand, million, billion, trillion, dozen, lakh, crore
+_WORTH = (100, 1000, 10**6, 10**9, 10**12, 12, 10**5, 10**7)
+SCALES = dict(zip(words("scales"), _WORTH, strict=True))
