@@ -57,3 +57,10 @@ def report(name: str) -> None:
 def test_replies_are_decided_as_a_reader_decides(name: str) -> None:
     wrong = [(row["reply"], found) for row in table(name) if (found := disagreements(row))]
     assert wrong == []
+
+
+@pytest.mark.parametrize("thought", ["<think>" + "hm. " * 9999, "Rome?\n<think>" + "x\n" * 15_000])
+def test_a_thought_longer_than_the_bound_is_no_answer(thought: str) -> None:
+    span = extract(thought + "FINAL: Paris")
+    assert span.text == ("" if thought.startswith("<think>") else "Rome?")
+    assert extract(thought + "</think>\nFINAL: Paris").text == "Paris"
