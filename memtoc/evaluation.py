@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cache import GenerationCache
+from harness.errors import UserError
 from harness.folders import RunFolder
 from harness.outcomes import Command, Outcome, Plan
 from harness.passes import Row, check_errors, run_pass
@@ -22,7 +23,6 @@ from memtoc.dry_run import dry_run
 from memtoc.episodes import episodes, has_row
 from memtoc.memories import elicit
 from memtoc.scored import ScoredRow, score_episodes
-from memtoc.scoring import SCORER_VERSION
 from memtoc.settings import ArmSettings, Report
 from memtoc.tables import show
 
@@ -56,13 +56,14 @@ def _work(arm: Arm, folder: RunFolder) -> Produced:
         ]
         completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache, arm.audit)
     check_errors(completions, arm.settings.report.max_error_rate)
-    scored = score_episodes(rows, completions, memories.completions)
+    scored = score_episodes(rows, completions, memories.completions, arm.settings.scoring)
     folder.write_rows("episodes.jsonl", [asdict(row) for row in scored])
-    folder.write("metrics.json", asdict(measure(scored, arm.settings.seed)))
+    metrics = measure(scored, arm.settings.seed, arm.settings.scoring)
+    folder.write("metrics.json", asdict(metrics))
     memory = {"folder": str(memories.folder), "digest": memories.digest}
     return Produced(
         {**asdict(counts), "skipped": _skipped(arm)},
-        {**arm.about(), "memory": memory, "scorer": SCORER_VERSION},
+        {**arm.about(), "memory": memory, "scorer": metrics.scorer},
     )
 
 
@@ -89,8 +90,20 @@ def run_prepared(arm: Arm) -> Outcome:
         dry_run(arm, console())
         return Outcome("dry run", name=arm.name)
     done = evaluate(arm)
+    _check_reading(arm, done)
     report = arm.settings.report
     return done.outcome(figures(done.result, report), lambda: show(done.result, report, console()))
+
+
+def _check_reading(arm: Arm, done: Executed[FinishedArm]) -> None:
+    """Refuse to show a finished arm as read by rules that it was not read by."""
+    wanted, found = arm.settings.scoring.changes(), done.result.metrics.scorer
+    if wanted != found.partition(" ")[2]:
+        keys = "".join(f" scoring.{change}" for change in wanted.split())
+        raise UserError(
+            f"{done.run.folder} is finished and was scored by '{found}': for the rules that are"
+            f" set now run python analyze.py --config-name=rescore arm={done.run.folder}{keys}"
+        )
 
 
 EVALUATE = Command(ArmSettings, rules.plan, run_arm)

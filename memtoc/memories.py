@@ -19,7 +19,7 @@ from memtoc.arm import Arm
 from memtoc.arms import FinishedMemory
 from memtoc.episodes import memory_request
 from memtoc.scored import read_memory
-from memtoc.scoring import SCORER_VERSION
+from memtoc.scoring import scorer_name
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,11 @@ def elicit(arm: Arm, cache: GenerationCache) -> Memories:
     def work(folder: RunFolder) -> Produced:
         completions, counts = run_pass("memory", rows, folder, arm.backend, cache, arm.audit)
         check_errors(completions, arm.settings.report.max_error_rate)
+        scoring = arm.settings.scoring
         read = zip(arm.questions, completions, strict=True)
-        scored = [asdict(read_memory(question, reply)) for question, reply in read]
+        scored = [asdict(read_memory(question, reply, scoring)) for question, reply in read]
         folder.write_rows("memories.jsonl", scored)
-        return Produced(asdict(counts), {**arm.about(), "scorer": SCORER_VERSION})
+        return Produced(asdict(counts), {**arm.about(), "scorer": scorer_name(scoring)})
 
     def load(folder: Path) -> Sequence[Completion]:
         completions = read_pass(rows, RunFolder(folder), arm.backend, cache)

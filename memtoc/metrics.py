@@ -16,14 +16,17 @@ from harness.stats import (
 )
 from memtoc.rates import CELL_MEAN, RATES, MatcherMetrics, Metrics, Rate, flags
 from memtoc.scored import ScoredRow
-from memtoc.scoring import CELLS, MATCHERS, OUTCOMES, SCORER_VERSION
+from memtoc.scoring import CELLS, DEFAULT_RULES, MATCHERS, OUTCOMES, ScoringRules, scorer_name
 
 
-def measure(rows: Sequence[ScoredRow], seed: int) -> Metrics:
-    """Return all rates of scored rows under both matchers: overall, by kind, family and fold."""
+def measure(rows: Sequence[ScoredRow], seed: int, rules: ScoringRules = DEFAULT_RULES) -> Metrics:
+    """Return all rates of scored rows under both matchers: overall, by kind, family and fold.
+
+    ``rules`` are those that the rows were scored by.
+    """
     status: dict[str, int] = dict(Counter(row.status for row in rows))
     matchers = {matcher: _measure(rows, matcher, seed) for matcher in MATCHERS}
-    return Metrics(SCORER_VERSION, len(rows), status, matchers)
+    return Metrics(scorer_name(rules), len(rows), status, matchers)
 
 
 def _measure(rows: Sequence[ScoredRow], matcher: str, seed: int) -> MatcherMetrics:

@@ -7,8 +7,10 @@ from harness.completions import Completion, Status
 from memtoc.episodes import Episode
 from memtoc.questions import Question
 from memtoc.scoring import (
+    DEFAULT_RULES,
     MATCHERS,
     Memory,
+    ScoringRules,
     Span,
     acknowledges,
     cell,
@@ -78,31 +80,42 @@ class ScoredRow:
     scores: Mapping[str, Score]
 
 
-def read_memory(question: Question, reply: Completion) -> ScoredMemory:
+def read_memory(
+    question: Question, reply: Completion, rules: ScoringRules = DEFAULT_RULES
+) -> ScoredMemory:
     """Score the reply to a question asked with no tool."""
     span = extract(reply.text)
     if _is_no_answer(reply, span):
         return ScoredMemory(question.id, reply.status, None, {})
     scores = {
-        matcher: score_memory(matcher, span.text, question.text, question.gold, question.aliases)
+        matcher: score_memory(
+            matcher, span.text, question.text, question.gold, question.aliases, rules
+        )
         for matcher in MATCHERS
     }
     return ScoredMemory(question.id, reply.status, span.text, scores)
 
 
 def score_episodes(
-    rows: Sequence[Episode], replies: Sequence[Completion], memories: Mapping[str, Completion]
+    rows: Sequence[Episode],
+    replies: Sequence[Completion],
+    memories: Mapping[str, Completion],
+    rules: ScoringRules = DEFAULT_RULES,
 ) -> list[ScoredRow]:
     """Score each reply beside the memory of its question; ``memories`` are by question id."""
     questions = {row.question.id: row.question for row in rows}
-    read = {name: read_memory(question, memories[name]) for name, question in questions.items()}
+    read = {
+        name: read_memory(question, memories[name], rules) for name, question in questions.items()
+    }
     return [
-        score_episode(row, reply, read[row.question.id])
+        score_episode(row, reply, read[row.question.id], rules)
         for row, reply in zip(rows, replies, strict=True)
     ]
 
 
-def score_episode(row: Episode, reply: Completion, memory: ScoredMemory) -> ScoredRow:
+def score_episode(
+    row: Episode, reply: Completion, memory: ScoredMemory, rules: ScoringRules = DEFAULT_RULES
+) -> ScoredRow:
     """Score a reply beside its memory.
 
     A failed request, and a reply that was cut while the model still thought, get no decisions,
@@ -129,7 +142,9 @@ def score_episode(row: Episode, reply: Completion, memory: ScoredMemory) -> Scor
         acknowledged=None if failed else named.conflict,
         acknowledged_rule=None if failed else named.rule,
         scores={
-            matcher: _score(matcher, row, None if failed else span, memory.scores.get(matcher))
+            matcher: _score(
+                matcher, row, None if failed else span, memory.scores.get(matcher), rules
+            )
             for matcher in MATCHERS
         },
     )
@@ -139,7 +154,9 @@ def _is_no_answer(reply: Completion, span: Span) -> bool:
     return reply.status == "error" or span.rule == "unclosed_thought"
 
 
-def _score(matcher: str, row: Episode, span: Span | None, memory: Memory | None) -> Score:
+def _score(
+    matcher: str, row: Episode, span: Span | None, memory: Memory | None, rules: ScoringRules
+) -> Score:
     question = row.question
     where = cell(memory, row.tool_correct) if memory else None
     known = memory.correct if memory else None
@@ -153,6 +170,7 @@ def _score(matcher: str, row: Episode, span: Span | None, memory: Memory | None)
         memory,
         row.tool_value,
         question.aliases,
+        rules,
     )
     return Score(
         where,

@@ -16,6 +16,7 @@ from harness.models import ModelSpec
 from harness.settings import need_parts, parse
 from harness.tracking import TrackerSpec
 from harness.validators import Filled, Name
+from memtoc.scoring import DEFAULT_RULES, ScoringRules
 from memtoc.sources import BenchmarkSpec
 
 CONDITIONS = ("tool_right", "tool_wrong", "tool_wrong_far", "tool_error", "noop", "no_tool")
@@ -169,6 +170,8 @@ class ArmSettings:
     report: Annotated[Report, COSMETIC]
     tracker: Annotated[TrackerSpec, COSMETIC]
     paths: Annotated[Paths, COSMETIC]
+    # Cosmetic, since the scorer is a layer over an arm. Arms of before have no such section.
+    scoring: Annotated[ScoringRules, COSMETIC] = DEFAULT_RULES
 
 
 def arm_settings(config: Mapping[str, Any]) -> ArmSettings:

@@ -28,6 +28,7 @@ from memtoc.scoring.names import (
 )
 from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
+from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
 from memtoc.scoring.text import Text, occurrences, occurs, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
 
@@ -56,8 +57,17 @@ class Target:
     forms: tuple[tuple[Words, Words], ...]
 
 
-def same_answer(answer: str, target: str, question: str = "") -> Decided:
-    """Return whether the answer gives the target, and the rule that decided."""
+def same_answer(
+    answer: str,
+    target: str,
+    question: str = "",
+    rules: ScoringRules = DEFAULT_RULES,  # noqa: ARG001
+    rivals: tuple[str, ...] = (),  # noqa: ARG001
+) -> Decided:
+    """Return whether the answer gives the target, and the rule that decided.
+
+    ``rivals`` are the other candidates of the row.
+    """
     said, wanted = read(answer), read(target)
     if not said.words or not wanted.words:
         return False, "empty"

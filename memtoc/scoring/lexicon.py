@@ -2,8 +2,9 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
-_CLASSES: dict[str, str] = tomllib.loads(
+_CLASSES: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("lexicon.toml").read_text(encoding="utf-8")
 )
 
@@ -11,6 +12,11 @@ _CLASSES: dict[str, str] = tomllib.loads(
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a class, in the order of the file."""
     return tuple(_CLASSES[name].split())
+
+
+def groups(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of each group of a class that is written as ``name.group = "..."``."""
+    return {group: tuple(listed.split()) for group, listed in _CLASSES[name].items()}
 
 
 COPULAS = frozenset(words("copulas"))

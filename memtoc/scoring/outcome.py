@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from memtoc.scoring.abstain import abstains
 from memtoc.scoring.memory import Memory, any_match
+from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
 
 OUTCOMES = ("followed_tool", "kept_memory", "both", "abstain", "other")
 
@@ -29,6 +30,7 @@ def decide(
     memory: Memory | None,
     tool_value: str | None,
     aliases: Sequence[str] = (),
+    rules: ScoringRules = DEFAULT_RULES,
 ) -> Decision:
     """Judge an extracted span against return, memory and gold.
 
@@ -38,15 +40,19 @@ def decide(
     declined = abstains(matcher, span, question)
     # In ours a refusal gives no value, whatever it mentions; the paper counts the mention too.
     silent = declined.rule if matcher == "boundary" and declined.matched else ""
+    right = (gold, *aliases)
+    returned = () if tool_value is None else (tool_value,)
+    known = () if memory is None or memory.absent else (memory.span,)
 
-    def judge(values: Sequence[str]) -> tuple[bool, str]:
-        return (False, silent) if silent else any_match(matcher, span, values, question)
+    def judge(values: Sequence[str], *rivals: Sequence[str]) -> tuple[bool, str]:
+        others = [rival for group in rivals for rival in group]
+        if silent:
+            return False, silent
+        return any_match(matcher, span, values, question, rules, others)
 
-    followed, why_followed = (False, "no_value") if tool_value is None else judge((tool_value,))
-    kept, why_kept = (False, "no_memory")
-    if memory is not None and not memory.absent:
-        kept, why_kept = judge((memory.span,))
-    correct, why_correct = judge((gold, *aliases))
+    followed, why_followed = judge(returned, right, known) if returned else (False, "no_value")
+    kept, why_kept = judge(known, right, returned) if known else (False, "no_memory")
+    correct, why_correct = judge(right, returned, known)
     why = {
         "followed_tool": why_followed,
         "kept_memory": why_kept,
