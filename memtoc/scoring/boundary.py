@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import islice
 
 from memtoc.scoring.claims import STEM, clause_end, known_words, value_range
+from memtoc.scoring.codes import same_code
 from memtoc.scoring.dates import Date, dates_in, same_date
 from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.names import (
@@ -77,7 +78,8 @@ def same_answer(
         return True, "identical"
     if sought.rejected:
         return False, f"target_{sought.rejected}"
-    return _same_kind(answer, said, sought, question)
+    special = None if sought.dates else same_code(said, target, question)
+    return special or _same_kind(answer, said, sought, question)
 
 
 def _same_kind(answer: str, said: Text, sought: Target, question: str) -> Decided:
