@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 
 from memtoc.scoring.claims import STEM, clause_end, known_words, value_range
 from memtoc.scoring.codes import same_code
 from memtoc.scoring.dates import Date, dates_in, same_date
 from memtoc.scoring.lexicon import COMMON
+from memtoc.scoring.lists import same_list
 from memtoc.scoring.names import (
     Name,
     Words,
@@ -62,7 +63,7 @@ def same_answer(
     answer: str,
     target: str,
     question: str = "",
-    rules: ScoringRules = DEFAULT_RULES,  # noqa: ARG001
+    rules: ScoringRules = DEFAULT_RULES,
     rivals: tuple[str, ...] = (),  # noqa: ARG001
 ) -> Decided:
     """Return whether the answer gives the target, and the rule that decided.
@@ -78,7 +79,11 @@ def same_answer(
         return True, "identical"
     if sought.rejected:
         return False, f"target_{sought.rejected}"
-    special = None if sought.dates else same_code(said, target, question)
+    special = None
+    if not sought.dates:
+        special = same_code(said, target, question)
+    if special is None and not sought.zones:
+        special = same_list(answer, target, question, partial(same_answer, rules=rules))
     return special or _same_kind(answer, said, sought, question)
 
 
