@@ -8,12 +8,14 @@ dates, numbers as numbers.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 
 from memtoc.scoring.amounts import EXACT, amounts_of, is_no_date, same_amount
 from memtoc.scoring.claims import clause_end, value_range
+from memtoc.scoring.codes import same_code
 from memtoc.scoring.dates import Date
+from memtoc.scoring.lists import same_list
 from memtoc.scoring.moments import asks_date, dates_of, same_moment
 from memtoc.scoring.names import (
     Name,
@@ -77,6 +79,11 @@ def same_answer(
         return True, "identical"
     if sought.rejected:
         return False, f"target_{sought.rejected}"
+    special = None if sought.dates else same_code(said, target, question)
+    if special is None and not sought.zones:
+        special = same_list(answer, target, question, partial(same_answer, rules=rules))
+    if special:
+        return special
     decided = _same_kind(answer, said, sought, question, rules)
     if decided[1] == "rounded_quantity" and _is_another(said, sought, rivals, question):
         return False, "different_number"
