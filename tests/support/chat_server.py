@@ -101,7 +101,6 @@ TRANSIENT: Mapping[str, Answer] = {
     "empty choices": EMPTY,
     "error in a 200": of_json({"error": {"message": "upstream", "code": 502}}),
     "no message": of_json({"choices": [{"finish_reason": "stop"}]}),
-    "no finish": of_json({"choices": [{"message": {"content": "x"}}]}),
 }
 
 
