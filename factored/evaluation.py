@@ -76,7 +76,7 @@ def _work(arm: TauBenchArm, folder: RunFolder) -> Produced:
     played = run_episodes(arm, folder)
     rows = played.rows
     _check_trouble(rows, settings.report.max_error_rate)
-    usage = usage_sums(rows)
+    usage = usage_sums([row for row in rows if row.valid])
     _check_empties(usage, settings.report.max_empty_rate, folder)
     # tau-bench's tools take every record for a graded one: those without a reward stay out.
     folder.write(RESULTS, [row.as_row() for row in rows if row.valid])
