@@ -27,7 +27,7 @@ CHUNK = 500  # keys a query: SQLite before 3.32 takes at most 999 variables
 
 
 class GenerationCache:
-    """Completions and scores by key. Failed requests stay out, so that the next run asks again."""
+    """Completions and scores by key. Those that are not final stay out: the next run asks again."""
 
     def __init__(self, path: Path) -> None:
         """Open or make the file; raise UserError if it is something else or cannot be written."""
@@ -73,7 +73,7 @@ class GenerationCache:
         rows = [
             (key, json_line(to_row(completion)))
             for key, completion in completions
-            if completion.finish != "error"
+            if completion.final
         ]
         with self._errors(), self._db:
             # Two processes may generate for one key: the first stays, so that all later readers

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -68,7 +69,7 @@ class Task:
             outcome = Outcome("failed", code, error=error)
         assert outcome is not None
         if outcome.show and not self.sweep:
-            code, error = guarded(outcome.show, self.config_name)
+            code, error = guarded(partial(_show, outcome), self.config_name)
             outcome = replace(outcome, code=max(code, outcome.code), error=error or outcome.error)
         self.codes.append(outcome.code)
         return replace(outcome, show=None)
@@ -100,6 +101,16 @@ class Task:
             return self.command().run(plan)
         with own_gpu(self.gpus, Path(plan.config["paths"]["cache"])):
             return self.command().run(plan)
+
+
+def _show(outcome: Outcome) -> None:
+    """Print the details of a single run, then its notes, where they are not overlooked."""
+    from harness.terminal import console, printable, say
+
+    assert outcome.show is not None
+    outcome.show()
+    for note in outcome.notes:
+        say(console(), f"note: {printable(note)}")
 
 
 def start(configs: Configs) -> NoReturn:

@@ -32,7 +32,7 @@ class Outcome:
 
     ``code`` is the exit code of a single run, ``figures`` are the main metrics as they are printed,
     ``loads`` counts the models that the job loaded. ``show`` prints the details of a single run; a
-    sweep prints one table instead.
+    sweep prints one table instead. ``notes`` are lines on what the replies were like.
     """
 
     status: Status
@@ -43,6 +43,7 @@ class Outcome:
     loads: int = 0
     error: str = ""
     show: Callable[[], None] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

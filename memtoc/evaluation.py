@@ -11,7 +11,8 @@ from harness.cache import GenerationCache
 from harness.errors import UserError
 from harness.folders import RunFolder
 from harness.outcomes import Command, Outcome, Plan
-from harness.passes import Row, check_errors, run_pass
+from harness.passes import Row, check_empties, check_errors, run_pass
+from harness.remarks import remarks
 from harness.run import Executed, Produced, execute
 from harness.seeds import generator
 from harness.terminal import console
@@ -56,14 +57,16 @@ def _work(arm: Arm, folder: RunFolder) -> Produced:
         ]
         completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache, arm.audit)
     check_errors(completions, arm.settings.report.max_error_rate)
+    check_empties(completions, arm.settings.report.max_empty_rate)
     scored = score_episodes(rows, completions, memories.completions, arm.settings.scoring)
     folder.write_rows("episodes.jsonl", [asdict(row) for row in scored])
     metrics = measure(scored, arm.settings.seed, arm.settings.scoring)
     folder.write("metrics.json", asdict(metrics))
     memory = {"folder": str(memories.folder), "digest": memories.digest}
     return Produced(
-        {**asdict(counts), "skipped": _skipped(arm)},
+        {**counts.as_row(), "skipped": _skipped(arm)},
         {**arm.about(), "memory": memory, "scorer": metrics.scorer},
+        [*memories.notes, *remarks(completions, arm.settings.model)],
     )
 
 

@@ -108,12 +108,15 @@ class Clauses:
 class Report:
     """What a table shows: which matcher decides, and how much support a rate needs.
 
-    An arm with more failed rows than ``max_error_rate`` (a share of its rows) fails.
+    An arm with more failed rows than ``max_error_rate``, or more empty ones than
+    ``max_empty_rate`` (shares of its rows), fails.
     """
 
     matcher: Literal["boundary", "containment"]
     min_support: Annotated[int, Field(ge=0)]
     max_error_rate: Annotated[float, Field(ge=0, le=1)]
+    # With a default, so that the configs of arms from before the key can still be read.
+    max_empty_rate: Annotated[float, Field(ge=0, le=1)] = 0.5
 
 
 @dataclass(frozen=True)

@@ -94,10 +94,14 @@ class EngineSpec(ABC):
         return 1
 
 
-def reported_by(engine: Engine | None) -> Counter[str]:
-    """Return how many answers came from which model, where the engine is told (a server's is)."""
-    reported = getattr(engine, "reported", None)
-    return Counter(reported) if reported else Counter()
+def told_by(engine: Engine | None) -> dict[str, Counter[str]]:
+    """Return what a server told with its answers, counted; empty for an engine that asks none.
+
+    ``reported`` counts the models that answered, ``finish_reasons`` the spellings of why replies
+    ended.
+    """
+    names = ("reported", "finish_reasons")
+    return {name: Counter(getattr(engine, name)) for name in names if hasattr(engine, name)}
 
 
 def counters_of(engine: Engine | None) -> Counter[str]:
