@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from harness.errors import NEAR, one_of
+from harness.quoting import retyped, split_text
+from harness.terminal import printable
 
 if TYPE_CHECKING:
     from omegaconf.errors import OmegaConfBaseException
@@ -28,6 +30,7 @@ LAUNCHERS = {
     "joblib": "hydra-joblib-launcher",
     "rq": "hydra-rq-launcher",
 }
+NO_TEXT = re.compile(r"=(?:[\d.]+|true|false|null)$")
 MIXED = "a list stands where settings by name are needed, or the other way round"
 
 
@@ -67,13 +70,30 @@ def _first_line(error: Exception) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
     if isinstance(error, OverrideParseException):
-        return f"{first} (lists are written 'key=[a,b]', texts with spaces in quotes)"
+        return _unread(error.override)
     if "Sweep parameters" in first or "Ambiguous value" in first:
-        return f"{first}: add -m to sweep, or write a list as 'key=[a,b]'"
+        given = re.match(r"Ambiguous value for argument '(.+)'$", first)
+        text = f", one text as {retyped(given[1])}" if given else ""
+        return f"{first}: add -m to sweep, or write a list as 'key=[a,b]'{text}"
     if first.startswith(("Could not append to config", "Multiple values for")):
         # Hydra goes on with advice for a defaults list, which a command line has not.
         return f"{first.partition('. To')[0].rstrip('.')}: leave out the +"
     return first
+
+
+def _unread(override: str) -> str:
+    """Return the line for an argument that Hydra's grammar takes apart, with what to type."""
+    # Hydra's own message is its parser's: "mismatched input '=' expecting <EOF>".
+    shown = printable(override)
+    # What stands before a stray word and is no option, number or flag may be the start of its text.
+    texts = [word for word in sys.argv[1:] if not _choices([word]) and not NO_TEXT.search(word)]
+    if cut := split_text(texts, override):
+        return f"{shown}: write key=value; a text with spaces is typed in quotes: {cut}"
+    if "=" not in override:
+        return f"{shown}: no setting: write key=value"
+    if typed := retyped(override, any(flag in sys.argv for flag in ("-m", "--multirun"))):
+        return f"{shown}: signs such as = , ( & ' and letters beyond a-z need quotes: type {typed}"
+    return f"{shown}: cannot be read: lists are written 'key=[a,b]', texts as 'key=\"a text\"'"
 
 
 def _wanted(error: "OmegaConfBaseException") -> str:

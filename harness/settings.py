@@ -6,6 +6,7 @@
 """
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
@@ -18,6 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from harness.errors import UserError, one_of
 from harness.fingerprint import leaves
+from harness.quoting import given_as
 
 Settings = TypeVar("Settings")
 
@@ -36,7 +38,11 @@ def resolve(config: DictConfig) -> dict[str, Any]:
     except MissingMandatoryValue as error:
         raise UserError(_no_value(str(error.full_key))) from error
     except InterpolationKeyError as error:
-        raise UserError(f"{error.full_key} refers to a key that is not there: set it") from error
+        typed = given_as(str(error.full_key), sys.argv)
+        text = f", or as a text type {typed}" if typed else ""
+        raise UserError(
+            f"{error.full_key} refers to a key that is not there: set it{text}"
+        ) from error
     except OmegaConfBaseException as error:
         raise UserError(f"config: {str(error).splitlines()[0]}") from error
     assert isinstance(plain, dict)
@@ -107,6 +113,9 @@ def _explain(error: ValidationError, config: Mapping[str, Any]) -> str:
         return _unknown(key, config)
     if first["type"] in ("tuple_type", "list_type") and isinstance(given, str):
         return f"{key}={given} is a text where a list is needed: write '{key}=[{given}]'"
+    typed = given_as(key, sys.argv) if first["type"] == "string_type" else None
+    if typed and isinstance(given, bool | int | float):
+        return f"{key}={given!r} does not fit: a text is needed: type {typed}"
     # A union has an error for each of its members.
     reasons = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], config) == key)
     return f"{key}={given!r} does not fit: {' or '.join(m[0].lower() + m[1:] for m in reasons)}"
