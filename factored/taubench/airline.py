@@ -146,7 +146,7 @@ def book_reservation(
         "destination": destination,
         "flight_type": flight_type,
         "cabin": cabin,
-        "flights": priced,
+        "flights": priced or flights,  # an empty text or object is stored as it is given
         "passengers": passengers,
         "payment_history": payment_methods,
         "created_at": NOW,
@@ -194,13 +194,12 @@ def update_reservation_flights(
     difference = 0
     for new in priced:
         difference += new["price"] * len(passengers)
-    for old in reservation["flights"]:
-        difference -= old["price"] * len(passengers)
+    difference -= sum(old["price"] for old in reservation["flights"]) * len(passengers)
     _check_payment(db, reservation, payment_id, difference)
 
     reservation = db["reservations"].edit(reservation_id)
     # The cabin has priced the flights but is not stored, as in the original.
-    reservation["flights"] = priced
+    reservation["flights"] = priced or flights  # an empty text or object as it is given
     _charge(db, reservation, payment_id, difference)
     return reservation
 

@@ -152,6 +152,86 @@ def test_a_booking_is_refused_in_the_documented_order(airline, more, text):
     assert airline.db.data_hash() == before
 
 
+# What the published tools answer, tried with each kind of empty value beside the original's code.
+NO_LOOP = [
+    (0, "'int' object is not iterable"),
+    (0.0, "'float' object is not iterable"),
+    (False, "'bool' object is not iterable"),
+    (None, "'NoneType' object is not iterable"),
+]
+NO_LENGTH = {
+    0: "object of type 'int' has no len()",
+    None: "object of type 'NoneType' has no len()",
+}
+FREE = {"flights": [], "payment_methods": []}
+
+
+@pytest.mark.parametrize("empty", ["", {}, []])
+@pytest.mark.parametrize(
+    ("argument", "stored"),
+    [
+        ("flights", "flights"),
+        ("passengers", "passengers"),
+        ("payment_methods", "payment_history"),
+    ],
+)
+def test_a_booking_stores_an_empty_value_as_it_is_given(airline, argument, stored, empty):
+    booked = airline.object("book_reservation", **{**BOOKING, **FREE, argument: empty})
+    assert booked[stored] == empty
+    assert airline.db["reservations"]["HATHAT"][stored] == empty
+
+
+@pytest.mark.parametrize("argument", ["flights", "payment_methods"])
+@pytest.mark.parametrize(("empty", "text"), NO_LOOP)
+def test_a_booking_refuses_an_empty_value_that_cannot_be_looped(airline, argument, empty, text):
+    asked = {**BOOKING, **FREE, argument: empty}
+    assert airline("book_reservation", **asked) == f"Error: {text}"
+
+
+def test_passengers_that_have_no_length_are_stored_where_nobody_counts_them(airline):
+    asked = {**BOOKING, **FREE, "passengers": 0}
+    assert airline.object("book_reservation", **asked)["passengers"] == 0
+    # Here they are counted: for the insurance, and for the difference in price of a change.
+    insured = airline("book_reservation", **{**asked, "insurance": "yes"})
+    changed = airline("update_reservation_flights", **update(reservation_id="HATHAT", flights=[]))
+    assert insured == changed == f"Error: {NO_LENGTH[0]}"
+
+
+@pytest.mark.parametrize("empty", ["", {}, []])
+def test_a_change_to_no_flights_stores_the_empty_value_as_it_is_given(airline, empty):
+    changed = airline.object("update_reservation_flights", **update(flights=empty))
+    assert changed["flights"] == empty
+    again = airline.object("update_reservation_flights", **update(flights=empty))
+    assert again["payment_history"] == [
+        {"payment_id": "credit_card_1", "amount": 77},
+        {"payment_id": "credit_card_1", "amount": -77},
+    ]
+
+
+@pytest.mark.parametrize(("empty", "text"), NO_LOOP)
+def test_a_change_refuses_flights_that_cannot_be_looped(airline, empty, text):
+    assert airline("update_reservation_flights", **update(flights=empty)) == f"Error: {text}"
+
+
+@pytest.mark.parametrize("empty", ["", {}, []])
+def test_no_passengers_replace_no_passengers_as_they_are_given(airline, empty):
+    ask = {"reservation_id": "AAAAAA", "passengers": empty}
+    refused = "Error: number of passengers does not match"
+    assert airline("update_reservation_passengers", **ask) == refused
+    airline.object("book_reservation", **{**BOOKING, **FREE, "passengers": []})
+    ask = {"reservation_id": "HATHAT", "passengers": empty}
+    assert airline.object("update_reservation_passengers", **ask)["passengers"] == empty
+    for other, text in NO_LENGTH.items():
+        answer = airline("update_reservation_passengers", **{**ask, "passengers": other})
+        assert answer == f"Error: {text}"
+
+
+def test_a_booking_without_payments_as_a_list_cannot_be_cancelled(airline):
+    airline.object("book_reservation", **{**BOOKING, **FREE, "payment_methods": ""})
+    answer = airline("cancel_reservation", reservation_id="HATHAT")
+    assert answer == "Error: 'str' object has no attribute 'extend'"
+
+
 def test_a_booking_takes_from_gift_cards_and_uses_certificates_up(airline):
     legs = [{"date": "2024-05-20", "note": 1, "flight_number": "HAT001"}]
     methods = pay(("certificate_1", 20), ("gift_card_1", 110), ("credit_card_1", 100))

@@ -324,3 +324,35 @@ def test_gift_cards_hold_exactly_what_the_payment_histories_say(desk_of, calls):
         held = shop.db["users"]["ann_lee_1"]["payment_methods"][card]["balance"]
         assert held == round(held, 2) >= 0
         assert held == pytest.approx(balance + already[card] + moved, abs=0.02)
+
+
+@pytest.mark.parametrize("empty", ["", {}, []])
+def test_no_items_of_any_kind_pass_and_are_stored_as_a_list(shop, empty):
+    modified = shop.object("modify_pending_order_items", **swap("#W1", empty, empty, "paypal_1"))
+    assert modified["status"] == "pending (item modified)"
+    assert modified["payment_history"][-1]["amount"] == 0
+    exchanged = shop.object(
+        "exchange_delivered_order_items", **swap("#W2", empty, empty, "paypal_1")
+    )
+    assert exchanged["exchange_items"] == exchanged["exchange_new_items"] == []
+
+
+@pytest.mark.parametrize("empty", ["", {}, []])
+def test_a_return_of_no_items_of_any_kind_stores_a_list(shop, empty):
+    ask = {"order_id": "#W2", "item_ids": empty, "payment_method_id": "credit_card_1"}
+    assert shop.object("return_delivered_order_items", **ask)["return_items"] == []
+
+
+@pytest.mark.parametrize(("empty", "kind"), [(0, "int"), (None, "NoneType"), (False, "bool")])
+def test_items_that_cannot_be_looped_are_refused(shop, empty, kind):
+    for name, order in (
+        ("modify_pending_order_items", "#W1"),
+        ("exchange_delivered_order_items", "#W2"),
+    ):
+        answer = shop(name, **swap(order, empty, [], "paypal_1"))
+        assert answer == f"Error: '{kind}' object is not iterable"
+        answer = shop(name, **swap(order, [], empty, "paypal_1"))
+        assert answer == f"Error: object of type '{kind}' has no len()"
+    ask = {"order_id": "#W2", "item_ids": empty, "payment_method_id": "credit_card_1"}
+    answer = shop("return_delivered_order_items", **ask)
+    assert answer == f"Error: '{kind}' object is not iterable"
