@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from harness.environment import environment
 from harness.errors import RunFailedError, UserError
 from harness.fingerprint import fingerprint
-from harness.folders import RunFolder, open_folder
+from harness.folders import RunFolder, open_folder, place_of
 from harness.generation import Backend
 from harness.json_files import json_if_readable
 from harness.manifest import COUNTED, FORMAT, NAME, ModelFacts, file_facts
@@ -65,7 +65,7 @@ class Run:
     @property
     def folder(self) -> Path:
         """Return where the run's folder is, or will be."""
-        return self.root / self.name
+        return place_of(self.root, self.slug, self.fingerprint)
 
     @property
     def loads(self) -> int:
@@ -114,7 +114,14 @@ class Executed(Generic[Result]):
         status: Status = "done" if self.fresh else "already done"
         folder = str(self.run.folder)
         return Outcome(
-            status, 0, self.run.name, folder, figures, self.loads, show=show, notes=self.notes
+            status,
+            0,
+            self.run.folder.name,
+            folder,
+            figures,
+            self.loads,
+            show=show,
+            notes=self.notes,
         )
 
 

@@ -20,6 +20,7 @@ from memtoc.arms import ARM, MEMORY
 from memtoc.episodes import sentinel_episodes
 from memtoc.questions import Benchmark, Question
 from memtoc.settings import ArmSettings
+from memtoc.sources import label_of
 
 # What a memory depends on: arms that agree in these, and in the adapter, share it.
 MEMORY_PARTS = (
@@ -72,7 +73,7 @@ class Arm:
     def run(self) -> Run:
         """Return the arm as a run: its folder and identity."""
         arm = self.settings
-        parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.frame.name]
+        parts = [self.subject, label_of(arm.benchmark), arm.formulation.name, arm.frame.name]
         parts += [arm.mitigation.name] * (arm.mitigation.instruction is not None)
         return replace(
             self._run(ARM, parts, Path(arm.paths.runs), self.config),
@@ -85,7 +86,7 @@ class Arm:
     def memory_run(self) -> Run:
         """Return the closed-book pass as a run, the same for all arms that share it."""
         arm = self.settings
-        parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.elicitation.name]
+        parts = [self.subject, label_of(arm.benchmark), arm.formulation.name, arm.elicitation.name]
         config = {"task": MEMORY, **{name: self.config[name] for name in MEMORY_PARTS}}
         return self._run(MEMORY, parts, Path(arm.paths.memories), config)
 
@@ -104,6 +105,12 @@ class Arm:
             backends={"model": self.backend},
             adapters={"model": (adapter.digest,)} if adapter else {},
         )
+
+    @property
+    def subject(self) -> str:
+        """Return whose replies these are: the model's, or an engine's that makes them up."""
+        engine = self.settings.engine
+        return self.settings.model.name if engine.speaks_for_model else engine.name
 
     @property
     def name(self) -> str:

@@ -53,7 +53,9 @@ class EngineSpec(ABC):
     ``asks_server`` (several calls of its ``run`` may go on at once, and it repeats failed requests
     by itself), ``supports_schema`` (it masks the tokens that a request's schema forbids),
     ``supports_adapters`` (a request may name a LoRA adapter), ``supports_tool_choice`` (a request
-    may force or forbid a call), ``scores`` (it has `Scores.score`).
+    may force or forbid a call), ``scores`` (it has `Scores.score`), ``speaks_for_model`` (its texts
+    are those of the model that is asked; runs of an engine that makes them up are not named after
+    one).
     """
 
     name: Name
@@ -64,6 +66,7 @@ class EngineSpec(ABC):
     supports_adapters: ClassVar[bool] = False
     supports_tool_choice: ClassVar[bool] = False
     scores: ClassVar[bool] = False
+    speaks_for_model: ClassVar[bool] = True
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
