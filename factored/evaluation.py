@@ -13,7 +13,7 @@ from factored.pool import RunEpisodes, run_episodes
 from factored.results import EpisodeRow
 from factored.roles import Usage, summed
 from factored.settings import TauBenchSettings, canonical, taubench_settings
-from factored.tables import figures, show_metrics
+from factored.tables import LEGEND, figures, show_metrics
 from harness.errors import RunFailedError
 from harness.folders import RunFolder
 from harness.hashing import digest_of
@@ -56,6 +56,7 @@ def run(planned: Plan[TauBenchSettings]) -> Outcome:
     return done.outcome(
         figures(done.result.metrics),
         lambda: show_metrics(done.result, arm.settings.report.show, screen),
+        LEGEND,
     )
 
 

@@ -52,6 +52,12 @@ def _conditions(metrics: TauBenchMetrics) -> str:
     return f"at most {limits.steps} steps, {punts}{skipped}"
 
 
+LEGEND = {
+    "pass^k": "share of tasks solved in each of k trials, averaged over the choices of k trials",
+    "punts %": "turns of the tool agent, in percent, in which it handed the request back",
+}
+
+
 def figures(metrics: TauBenchMetrics) -> dict[str, str]:
     """Return the columns of a sweep's table: pass^k, and punts in percent of turns."""
     found = {

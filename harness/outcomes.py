@@ -32,7 +32,8 @@ class Outcome:
 
     ``code`` is the exit code of a single run, ``figures`` are the main metrics as they are printed,
     ``loads`` counts the models that the job loaded. ``show`` prints the details of a single run; a
-    sweep prints one table instead. ``notes`` are lines on what the replies were like.
+    sweep prints one table instead, and below it the ``legend``: what each column counts.
+    ``notes`` are lines on what the replies were like.
     """
 
     status: Status
@@ -44,6 +45,7 @@ class Outcome:
     error: str = ""
     show: Callable[[], None] | None = None
     notes: tuple[str, ...] = ()
+    legend: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

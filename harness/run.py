@@ -109,8 +109,16 @@ class Executed(Generic[Result]):
     loads: int
     notes: tuple[str, ...] = ()
 
-    def outcome(self, figures: Mapping[str, str], show: Callable[[], None] | None) -> Outcome:
-        """Return the run's line for a sweep's table; ``show`` prints its details."""
+    def outcome(
+        self,
+        figures: Mapping[str, str],
+        show: Callable[[], None] | None,
+        legend: Mapping[str, str],
+    ) -> Outcome:
+        """Return the run's line for a sweep's table, and what its columns count.
+
+        ``show`` prints the run's details.
+        """
         status: Status = "done" if self.fresh else "already done"
         folder = str(self.run.folder)
         return Outcome(
@@ -122,6 +130,7 @@ class Executed(Generic[Result]):
             self.loads,
             show=show,
             notes=self.notes,
+            legend=legend,
         )
 
 

@@ -122,6 +122,9 @@ def show_sweep(
     ``outcomes`` are fewer than the jobs where the sweep was interrupted.
     """
     console.print(_table(sweep, outcomes))
+    legend = {name: text for outcome in outcomes for name, text in outcome.legend.items()}
+    for name, text in legend.items():
+        say(console, f"{name}: {text}")
     say(console, _totals(sweep, outcomes))
     for job, outcome in zip(sweep.jobs, outcomes, strict=False):
         for note in outcome.notes:

@@ -24,17 +24,10 @@ from memtoc.dry_run import dry_run
 from memtoc.episodes import episodes, has_row
 from memtoc.memories import elicit
 from memtoc.scored import ScoredRow, score_episodes
-from memtoc.settings import ArmSettings, Report
-from memtoc.tables import show
+from memtoc.settings import ArmSettings
+from memtoc.tables import figures, legend, show
 
 FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", "generations.jsonl")
-# The main columns of a sweep's table: metric and definition, as in memtoc.rates.RATES.
-MAIN = {
-    "retention": ("retention", "ours"),
-    "correct tool": ("correct-tool following", "ours"),
-    "wrong tool": ("incorrect-tool following", "ours"),
-    "error abst.": ("tool-error abstention", "released"),
-}
 
 
 def evaluate(arm: Arm) -> Executed[FinishedArm]:
@@ -95,7 +88,8 @@ def run_prepared(arm: Arm) -> Outcome:
     done = evaluate(arm)
     _check_reading(arm, done)
     report = arm.settings.report
-    return done.outcome(figures(done.result, report), lambda: show(done.result, report, console()))
+    shown = figures(done.result.metrics, report)
+    return done.outcome(shown, lambda: show(done.result, report, console()), legend(shown, report))
 
 
 def _check_reading(arm: Arm, done: Executed[FinishedArm]) -> None:
@@ -110,16 +104,6 @@ def _check_reading(arm: Arm, done: Executed[FinishedArm]) -> None:
 
 
 EVALUATE = Command(ArmSettings, rules.plan, run_arm)
-
-
-def figures(arm: FinishedArm, report: Report) -> dict[str, str]:
-    """Return the main rates in percent with their support, as "62.5 (16)", by column."""
-    shown = {}
-    for column, name in MAIN.items():
-        rate = arm.metrics.matchers[report.matcher].rate(*name)
-        value = "-" if rate.value is None else f"{100 * rate.value:.1f}"
-        shown[column] = f"{value} ({rate.denominator})"
-    return shown
 
 
 def _shown(arm: FinishedArm) -> TrackerLog:

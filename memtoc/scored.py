@@ -16,6 +16,7 @@ from memtoc.scoring import (
     cell,
     decide,
     extract,
+    match,
     score_memory,
 )
 
@@ -41,7 +42,8 @@ class Score:
     ``cell`` and ``memory_correct`` are None without a memory that could be read. ``outcome`` and
     what follows are None without a reply that could be read; ``why`` maps each of them to the rule
     that decided it. ``ambiguous`` and ``partial`` are as in ``Decision``, None in rows of older
-    scorers.
+    scorers. ``memory_is_return`` says whether the memory gives the returned value, so that the two
+    are in no conflict; None without either, and in rows of older scorers.
     """
 
     cell: str | None
@@ -54,6 +56,7 @@ class Score:
     why: Mapping[str, str] | None = None
     ambiguous: bool | None = None
     partial: bool | None = None
+    memory_is_return: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -186,4 +189,13 @@ def _score(
         found.why,
         found.ambiguous,
         found.partial,
+        _memory_is_return(matcher, row, memory, rules),
     )
+
+
+def _memory_is_return(
+    matcher: str, row: Episode, memory: Memory | None, rules: ScoringRules
+) -> bool | None:
+    if memory is None or memory.absent or row.tool_value is None:
+        return None
+    return match(matcher, memory.span, row.tool_value, row.question.text, rules).matched

@@ -94,7 +94,72 @@ def in_words(found: MatcherMetrics) -> list[str]:
         rate = found.rate(metric, definition)
         if rate.denominator:
             lines.append(sentence.format(f"{rate.numerator} of {rate.denominator}"))
+    alike = found.rate("retention", "ours").left_out
+    alike += found.rate("incorrect-tool following", "ours").left_out
+    if alike:
+        rows = "1 row" if alike == 1 else f"{alike} rows"
+        lines.append(
+            f"Left out of these: {rows} of tool_wrong whose memory was the tool's own value, so"
+            " that nothing was in conflict (the released definitions count them)."
+        )
     return lines
+
+
+# The columns of a sweep's table: the rate, and what it counts.
+COLUMNS = {
+    "retention": (
+        ("retention", "ours"),
+        "memory right, tool wrong: the final answer is right",
+    ),
+    "correct tool": (
+        ("correct-tool following", "ours"),
+        "memory wrong, tool right: the tool's value was taken",
+    ),
+    "both right": (
+        ("agreement accuracy", "ours"),
+        "memory and tool right: the final answer is right",
+    ),
+    "wrong tool": (
+        ("incorrect-tool following", "ours"),
+        "both wrong, differently: the tool's value was taken",
+    ),
+    "error abst.": (
+        ("tool-error abstention", "released"),
+        "the tool failed: the model declined to answer",
+    ),
+}
+# What may befall a row, by status; a column is there where it befell one.
+BEFELL = {
+    "truncated": ("cut", "rows whose reply was cut off at decoding.max_new_tokens"),
+    "empty": ("empty", "rows whose reply holds no text"),
+    "error": ("failed", "rows whose request failed; no rate counts them"),
+}
+
+
+def figures(metrics: Metrics, report: Report) -> dict[str, str]:
+    """Return the columns of a sweep's table: "62.5 (16)" is a rate in percent with its rows.
+
+    Below ``min_support`` rows it is the counts alone, as "10/16".
+    """
+    shown = {}
+    for column, (name, _) in COLUMNS.items():
+        rate = metrics.matchers[report.matcher].rate(*name)
+        if rate.value is None or rate.denominator < report.min_support:
+            shown[column] = f"{rate.numerator}/{rate.denominator}" if rate.denominator else "-"
+        else:
+            shown[column] = f"{100 * rate.value:.1f} ({rate.denominator})"
+    befell = {column: metrics.status.get(status, 0) for status, (column, _) in BEFELL.items()}
+    return {**shown, **{column: str(count) for column, count in befell.items() if count}}
+
+
+def legend(shown: Mapping[str, str], report: Report) -> dict[str, str]:
+    """Return what the columns of ``shown`` count, and what stands in for a rate of few rows."""
+    texts = {column: text for column, (_, text) in COLUMNS.items()} | dict(BEFELL.values())
+    found = {column: texts[column] for column in shown}
+    if any("/" in cell for cell in shown.values()):
+        few = f"fewer than report.min_support={report.min_support} rows"
+        found["a/b"] = f"counts in place of a rate, where there are {few}"
+    return found
 
 
 def unsettled(found: MatcherMetrics) -> list[str]:

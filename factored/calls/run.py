@@ -166,7 +166,9 @@ def run(planned: Plan[CallSettings]) -> Outcome:
     done = execute(arm.run, partial(_work, arm), FinishedCalls.load, _shown)
     exact = done.result.metrics.groups["all"]
     return done.outcome(
-        {"exact": f"{exact.exact}/{exact.total}"}, lambda: show_calls(done.result, console())
+        {"exact": f"{exact.exact}/{exact.total}"},
+        lambda: show_calls(done.result, console()),
+        {"exact": "calls whose tool and arguments are those of the recording"},
     )
 
 
