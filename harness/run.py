@@ -59,8 +59,11 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Return the name of the run's folder."""
-        return f"{self.slug}-{self.fingerprint[:8]}"
+        """Return the slug with the identity's hash; without it where a dry run lacks weights."""
+        unknown = any(
+            backend.spec.reads_weights and backend.checkpoint is None for backend in self._distinct
+        )
+        return self.slug if unknown else f"{self.slug}-{self.fingerprint[:8]}"
 
     @property
     def folder(self) -> Path:

@@ -12,7 +12,7 @@ from harness.errors import UserError, one_of
 from harness.fingerprint import cosmetic_keys
 from harness.generation import Backend, loaded
 from harness.hashing import digest_of
-from harness.models import Checkpoint, NotHereError, locate
+from harness.models import Checkpoint, locate, locate_if_here
 from harness.rendering import Renderer, audit
 from harness.run import Run
 from harness.seeds import generator
@@ -114,9 +114,8 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """Return the name of the arm's folder; without its hash where the weights are not here."""
-        unknown = self.settings.engine.reads_weights and self.checkpoint is None
-        return self.run.slug if unknown else self.run.name
+        """Return the name of the arm as a run."""
+        return self.run.name
 
     def asked(self, request: Request) -> Request:
         """Return a request as this arm asks it: of the model with its adapter."""
@@ -144,22 +143,13 @@ def prepare(settings: ArmSettings, config: Mapping[str, Any], sweep: str = "") -
     """
     benchmark = settings.benchmark.load()
     questions = select(benchmark, settings)
-    checkpoint = None
-    if settings.engine.reads_weights and not settings.dry_run:
-        checkpoint = locate(settings.model, Path(settings.paths.cache))
-    elif settings.engine.reads_weights:
-        checkpoint = _if_here(settings)
+    checkpoint, find = None, locate_if_here if settings.dry_run else locate
+    if settings.engine.reads_weights:
+        checkpoint = find(settings.model, Path(settings.paths.cache))
     backend = loaded(settings.engine, settings.model, checkpoint)
     folder = settings.mitigation.adapter
     adapter = read_adapter(Path(folder).expanduser()) if folder else None
     return Arm(settings, config, benchmark, questions, checkpoint, backend, adapter, sweep=sweep)
-
-
-def _if_here(settings: ArmSettings) -> Checkpoint | None:
-    try:
-        return locate(settings.model, Path(settings.paths.cache), fetch=False)
-    except NotHereError:
-        return None
 
 
 def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:

@@ -37,7 +37,7 @@ from harness.generation import Backend, PassCounts
 from harness.generation import loaded as loaded_backend
 from harness.hashing import digest_of
 from harness.manifest import Manifest, check_files, read_manifest
-from harness.models import locate
+from harness.models import locate, locate_if_here
 from harness.outcomes import Command, Outcome, Plan
 from harness.passes import Row, check_empties, check_errors, run_pass
 from harness.remarks import remarks
@@ -215,9 +215,9 @@ def _backend(settings: CallSettings) -> Backend | None:
     spec = settings.tool_agent
     if not isinstance(spec, ModelToolAgentSpec):
         return None
-    checkpoint = None
+    checkpoint, find = None, locate_if_here if settings.dry_run else locate
     if spec.engine.reads_weights:
-        checkpoint = locate(spec.model, Path(settings.paths.cache))
+        checkpoint = find(spec.model, Path(settings.paths.cache))
     return loaded_backend(spec.engine, spec.model, checkpoint)
 
 
