@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-Status = Literal["done", "already done", "dry run", "failed"]
+Status = Literal["done", "already done", "nothing to do", "dry run", "failed"]
 Settings = TypeVar("Settings")
 
 

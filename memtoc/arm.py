@@ -38,7 +38,7 @@ MEMORY_PARTS = (
 
 
 class EmptyShardError(UserError):
-    """There are more shards than the questions fill."""
+    """No question falls into the shard: there is nothing to run, and a merge does without it."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
     """Return the questions of ``ids``, or a seeded sample of ``limit``, in canonical order.
 
     A larger limit keeps the questions of a smaller one; a shard is a part of what is left. Raises
-    UserError for an unknown id and for a shard without a question.
+    UserError for an unknown id, EmptyShardError for a shard without a question.
     """
     chosen = _chosen(benchmark, settings)
     if settings.shard is None:
@@ -164,7 +164,8 @@ def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
     part = tuple(question for question in chosen if settings.shard.holds(question.id))
     if not part:
         raise EmptyShardError(
-            f"shard={settings.shard} holds none of {len(chosen)} questions: leave it out"
+            f"shard={settings.shard} holds none of {len(chosen)} questions: nothing to do"
+            " (--config-name=merge does without it)"
         )
     return part
 

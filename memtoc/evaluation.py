@@ -15,10 +15,10 @@ from harness.passes import Row, check_empties, check_errors, run_pass
 from harness.remarks import remarks
 from harness.run import Executed, Produced, execute
 from harness.seeds import generator
-from harness.terminal import console
+from harness.terminal import console, say
 from harness.tracking import MOST_SAMPLES, TrackerLog
 from memtoc import rules
-from memtoc.arm import Arm, prepare
+from memtoc.arm import Arm, EmptyShardError, prepare
 from memtoc.arms import FinishedArm
 from memtoc.dry_run import dry_run
 from memtoc.episodes import episodes, has_row
@@ -76,8 +76,13 @@ def _skipped(arm: Arm) -> dict[str, int]:
 
 
 def run_arm(plan: Plan[ArmSettings]) -> Outcome:
-    """Evaluate the planned arm, or show what it would do."""
-    return run_prepared(prepare(plan.settings, plan.config, plan.sweep))
+    """Evaluate the planned arm, or show what it would do; an empty shard is nothing to do."""
+    try:
+        arm = prepare(plan.settings, plan.config, plan.sweep)
+    except EmptyShardError as nothing:
+        line = str(nothing)
+        return Outcome("nothing to do", name=line, show=lambda: say(console(), line))
+    return run_prepared(arm)
 
 
 def run_prepared(arm: Arm) -> Outcome:

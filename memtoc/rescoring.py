@@ -22,6 +22,10 @@ from memtoc.scoring import ScoringRules
 from memtoc.tables import show_rates
 
 
+class ScoredAlreadyError(UserError):
+    """The arm's own rows are what the scorer would give again."""
+
+
 @dataclass(frozen=True)
 class RescoreSettings:
     """The folder of the arm that is scored again, and the rules to score it by."""
@@ -38,7 +42,11 @@ def plan_rescore(config: dict[str, Any]) -> Plan[RescoreSettings]:
 
 def run_rescore(plan: Plan[RescoreSettings]) -> Outcome:
     """Score the arm again, and show its rates by today's scorer."""
-    found = rescore(Path(plan.settings.arm), plan.settings.scoring)
+    try:
+        found = rescore(Path(plan.settings.arm), plan.settings.scoring)
+    except ScoredAlreadyError as nothing:
+        line = str(nothing)
+        return Outcome("nothing to do", name=line, show=lambda: say(console(), line))
 
     def show() -> None:
         screen = console()
@@ -67,14 +75,16 @@ class Rescored:
 def rescore(path: Path, rules: ScoringRules = scoring.DEFAULT_RULES) -> Rescored:
     """Score the arm in a folder again.
 
-    Raises UserError where the folder is no finished arm, its benchmark or memory is not what it
-    was, or it was scored by this version and these rules.
+    Raises UserError where the folder is no finished arm, or its benchmark or memory is not what it
+    was, and ScoredAlreadyError where it was scored by this version and these rules.
     """
     from memtoc.metrics import measure
 
     arm, version = FinishedArm.load(path), scoring.scorer_name(rules)
     if arm.metrics.scorer == version:
-        raise UserError(f"{path} was scored by this version ({version}) already: nothing to do")
+        raise ScoredAlreadyError(
+            f"{path} was scored by this version ({version}) already: nothing to do"
+        )
     rows = score_again(arm, rules)
     metrics = measure(rows, arm.settings.seed, rules)
     # In a file's name "=" would have to be quoted on Hydra's command lines.

@@ -97,3 +97,11 @@ def test_a_finished_arm_is_not_shown_under_rules_that_it_was_not_read_by(
     config = {**mock_config(tmp_path, towns), "scoring": {"surname": False}}
     with pytest.raises(UserError, match=r"--config-name=rescore arm=\S+ scoring.surname=false"):
         run_arm(plan(config))
+
+
+def test_the_command_on_an_arm_of_today_s_scorer_has_nothing_to_do(finished_arm, tmp_path):
+    line = [sys.executable, str(ROOT / "analyze.py"), "--config-name=rescore"]
+    for given in ([f"arm={finished_arm}"], ["-m", f"arm={finished_arm}"]):
+        done = finished([*line, *given], cwd=tmp_path, env=command_environment())
+        assert done.returncode == 0, done.stderr
+        assert "nothing to do" in " ".join(done.stdout.split())
