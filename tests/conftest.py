@@ -45,6 +45,24 @@ def smollm2() -> Path:
     return locate(spec, ROOT / ".cache").folder
 
 
+@pytest.fixture(scope="session")
+def shallow(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded model with 2 of its 30 layers, its own tokenizer and template.
+
+    For tests of how texts come to be, whatever they say: a tenth of the time.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    config = AutoConfig.from_pretrained(smollm2, num_hidden_layers=2)
+    folder = tmp_path_factory.mktemp("shallow") / "model"
+    AutoModelForCausalLM.from_pretrained(
+        smollm2, config=config, dtype=torch.float32
+    ).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(smollm2).save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture
 def entry(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path

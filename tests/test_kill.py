@@ -1,9 +1,10 @@
 """kill -9 at any moment, then the same command: the same result as a run never killed."""
 
 import json
+import os
 import random
 import signal
-import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +14,6 @@ import pytest
 from support import dying
 from support.arms import (
     ROOT,
-    command_environment,
-    command_line,
     folders,
     mock_config,
     results,
@@ -23,6 +22,9 @@ from support.arms import (
     write_rows,
 )
 from support.dying import processes
+
+import evaluate
+from harness import entry
 
 KILLS = 10
 RANDOM = random.Random(20240229)
@@ -97,31 +99,46 @@ def test_a_run_killed_again_and_again_comes_to_the_same_result(tmp_path: Path, c
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
 
 
-# With the real model: killed at random moments of the command's life.
+# With the real model: killed at random moments of the command's life. Its processes fork from one
+# that has imported the libraries: what takes seconds each time has no file of ours to lose.
 
 
-def start(home: Path, model: Path) -> "subprocess.Popen[bytes]":
+@pytest.fixture(scope="module")
+def warm() -> Any:
+    library = "transformers.models"
+    heavy = ["torch", f"{library}.llama.modeling_llama", f"{library}.auto.modeling_auto"]
+    return processes([*heavy, "harness.engines.hf", "memtoc.evaluation", "evaluate", "test_kill"])
+
+
+def command(home: str, model: str) -> None:
+    """The command in a folder of its own; ends the process if it fails."""
+    os.chdir(home)
+    sys.argv = [
+        "evaluate.py", "tracker=none", "limit=3", "conditions=[tool_right,tool_wrong,no_tool]",
+        "frame=tool_no_schema", "decoding.max_new_tokens=8", f"model.path={model}",
+        "engine.dtype=float32", "engine.batch_tokens=400", *folders(Path(home)),
+    ]  # fmt: skip
+    entry.start(evaluate.CONFIGS)
+
+
+def start(warm: Any, home: Path, model: Path) -> Any:
     home.mkdir(exist_ok=True)
-    arguments = (
-        "tracker=none", "limit=3", "conditions=[tool_right,tool_wrong,no_tool]",
-        "frame=tool_no_schema", "decoding.max_new_tokens=12", f"model.path={model}",
-        "engine.dtype=float32", "engine.batch_tokens=400", *folders(home),
-    )  # fmt: skip
-    return subprocess.Popen(
-        command_line(*arguments),
-        cwd=home,
-        # One thread: threads that share a busy core spend their time waiting for each other.
-        env={**command_environment(), "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    process = warm.Process(target=command, args=(str(home), str(model)))
+    process.start()
+    return process
 
 
-def whole(home: Path, model: Path) -> None:
+def whole(warm: Any, home: Path, model: Path) -> None:
     """Runs the command to its end."""
-    process = start(home, model)
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors.decode()
+    process = start(warm, home, model)
+    process.join(300)
+    assert process.exitcode == 0
+
+
+def killed(process: Any) -> bool:
+    process.kill()
+    process.join(60)
+    return process.exitcode == -signal.SIGKILL
 
 
 def progress(home: Path) -> int:
@@ -137,10 +154,10 @@ def progress(home: Path) -> int:
 
 @pytest.mark.slow
 def test_the_real_model_killed_at_random_moments_gives_the_same_result(
-    tmp_path: Path, smollm2: Path
+    tmp_path: Path, shallow: Path, warm: Any
 ):
     """Killed by how far it has come, for seconds differ with what else the machine does."""
-    whole(tmp_path / "never-killed", smollm2)
+    whole(warm, tmp_path / "never-killed", shallow)
     expected = outcome(tmp_path / "never-killed")
     texts = [item["text"] for found in expected.values() for item in found["generations.jsonl"]]
     assert len(texts) == 3 + 9
@@ -149,32 +166,29 @@ def test_the_real_model_killed_at_random_moments_gives_the_same_result(
     end, interrupted = progress(tmp_path / "never-killed"), 0
     for number in range(KILLS):
         home = tmp_path / f"killed{number}"
-        process = start(home, smollm2)
+        process = start(warm, home, shallow)
         # One moment in each tenth of a run, so that every part of it is hit.
         moment = int(end * (number + RANDOM.random()) / KILLS)
-        while process.poll() is None and progress(home) < moment:
+        while process.is_alive() and progress(home) < moment:
             time.sleep(0.002)
-        process.kill()
-        process.communicate(timeout=60)
-        interrupted += process.returncode == -signal.SIGKILL
-        whole(home, smollm2)
+        interrupted += killed(process)
+        whole(warm, home, shallow)
         assert outcome(home) == expected, number
     assert interrupted >= KILLS - 2
 
 
 @pytest.mark.slow
 def test_the_kills_of_the_real_model_leave_a_manifest_that_counts_the_rest(
-    tmp_path: Path, smollm2: Path
+    tmp_path: Path, shallow: Path, warm: Any
 ):
     """Killed once something is generated: what is there is not generated again."""
-    process = start(tmp_path / "arm", smollm2)
+    process = start(warm, tmp_path / "arm", shallow)
     pattern = "runs/*/generations.jsonl"  # three rows of it are no_tool's, read again
     while not any(path.read_bytes().count(b"\n") > 3 for path in (tmp_path / "arm").glob(pattern)):
-        assert process.poll() is None
+        assert process.is_alive()
         time.sleep(0.01)
-    process.kill()
-    process.communicate(timeout=60)
-    whole(tmp_path / "arm", smollm2)
+    assert killed(process)
+    whole(warm, tmp_path / "arm", shallow)
     (manifest,) = (tmp_path / "arm").glob("runs/*/manifest.json")
     counts = json.loads(manifest.read_text())["counts"]
     assert counts["cached"] > 3

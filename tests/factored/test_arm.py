@@ -276,10 +276,10 @@ def test_where_a_role_s_model_runs_is_cosmetic_and_which_it_is_is_not():
 
 
 @pytest.mark.slow
-def test_every_role_on_a_real_model_shares_one_load_and_ends_somehow(outside, smollm2):
+def test_every_role_on_a_real_model_shares_one_load_and_ends_somehow(outside, shallow):
     roles = ("planner", "tool_agent", "user")
     overrides = [f"{role}.decoding.max_new_tokens=12" for role in roles]
-    overrides += [f"{role}.model.path={smollm2}" for role in roles]
+    overrides += [f"{role}.model.path={shallow}" for role in roles]
     overrides += ["planner=llm", "user=llm", "domain.tasks=[4,5]", "limits.steps=2", *outside]
     arm = arm_of(compose_taubench(*overrides))
     result = evaluate(arm)
@@ -332,9 +332,9 @@ def test_the_command_prints_figures_and_a_dialogue_and_a_dry_run_its_prompts(out
 
 
 @pytest.mark.slow
-def test_with_one_worker_no_text_depends_on_what_ran_before(tmp_path, smollm2, monkeypatch):
+def test_with_one_worker_no_text_depends_on_what_ran_before(tmp_path, shallow, monkeypatch):
     in_order = factored.pool.keys
-    overrides = [f"{role}.model.path={smollm2}" for role in ("tool_agent", "user")]
+    overrides = [f"{role}.model.path={shallow}" for role in ("tool_agent", "user")]
     overrides += ["user=llm", "user.decoding.max_new_tokens=16", "domain.tasks=[4,5]", "trials=2"]
     overrides += ["tool_agent.decoding.max_new_tokens=24", "pool.workers=1", "limits.steps=4"]
     found = []

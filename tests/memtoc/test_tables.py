@@ -6,15 +6,11 @@ import pytest
 from rich.console import Console
 from support import scripted
 from support.arms import ArmResult, mock_config, row, run, write_rows
+from support.judging import judged
 
-from harness.completions import Completion, Decoding, Message, Request
 from memtoc.arms import FinishedArm
-from memtoc.episodes import Episode
 from memtoc.metrics import measure
-from memtoc.questions import Question
-from memtoc.scored import ScoredRow, read_memory, score_episode
 from memtoc.settings import Report
-from memtoc.sources.schemas import call_for
 from memtoc.tables import figures, in_words, legend, show
 
 RULES = "┃│"
@@ -97,27 +93,6 @@ def test_statuses_and_what_was_skipped_are_said(result: ArmResult):
 def test_the_matcher_of_the_report_is_the_one_shown(result: ArmResult):
     assert "Rates (containment matcher" in shown(result, matcher="containment")
     assert "Rates (boundary matcher" in shown(result)
-
-
-def judged(memory: str, returned: str, right: str, reply: str) -> list[ScoredRow]:
-    """One question's rows under no_tool, tool_right, tool_wrong and tool_error, truly scored."""
-    question = Question(
-        id="q1", text="In which city was the mill built?", gold=right, near=returned, far=None,
-        kind="place", family="free_form", chain="q1", fold="A",
-        tool=call_for("In which city was the mill built?", "free_form", "place"), source="human",
-    )  # fmt: skip
-    known = read_memory(question, Completion(memory, "stop"))
-    nothing = Request((Message("user", "x"),), Decoding("greedy", 0.0, 8))
-    values = {"tool_right": right, "tool_wrong": returned, "tool_error": None, "no_tool": None}
-    correct = {"tool_right": True, "tool_wrong": False, "tool_error": False, "no_tool": None}
-    return [
-        score_episode(
-            Episode(question, condition, value, correct[condition], nothing),
-            Completion(memory if condition == "no_tool" else reply, "stop"),
-            known,
-        )
-        for condition, value in values.items()
-    ]
 
 
 def sentences(*questions: tuple[str, str, str, str]) -> list[str]:
