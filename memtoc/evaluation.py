@@ -13,7 +13,7 @@ from harness.outcomes import Command, Outcome, Plan
 from harness.passes import Row, check_errors, run_pass
 from harness.run import Executed, Produced, execute
 from harness.seeds import generator
-from harness.terminal import console
+from harness.terminal import console, say
 from harness.tracking import MOST_SAMPLES, TrackerLog
 from memtoc import rules
 from memtoc.arm import Arm, prepare
@@ -85,6 +85,8 @@ def run_arm(plan: Plan[ArmSettings]) -> Outcome:
 
 def run_prepared(arm: Arm) -> Outcome:
     """Evaluate an arm that is made ready, or show what it would do."""
+    for line in arm.benchmark.remarks:
+        say(console(), line)
     if arm.settings.dry_run:
         dry_run(arm, console())
         return Outcome("dry run", name=arm.name)
