@@ -12,8 +12,8 @@ from typing import Any
 from harness.errors import UserError, one_of
 from harness.files import write_atomic
 from memtoc.benchmark.files.delimited import GUARDED
-from memtoc.benchmark.files.raw import Wanted, folded
-from memtoc.benchmark.files.reading import Reading, read_table
+from memtoc.benchmark.files.raw import Reading, Wanted, folded
+from memtoc.benchmark.files.reading import read_table
 from memtoc.benchmark.files.table import Table
 
 # A spreadsheet runs what starts like this; in front of it a csv gets an apostrophe, which is
@@ -53,8 +53,7 @@ def read_csv(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
     """
     if not path.is_file():
         raise UserError(f"{path}: No such file or directory: run the stage that writes it first")
-    # A guessed encoding needs a reader of its note, and a stage shows none.
-    for row, cells in _table(path, columns, Reading(guess=False)).rows:
+    for row, cells in _table(path, columns, Reading(ours=True)).rows:
         yield row.number, cells
 
 
@@ -65,8 +64,10 @@ def read_sheet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[s
 
 
 def sheet_notes(path: Path, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return what a person should know of how ``read_sheet`` reads a sheet."""
-    return _table(path, columns, Reading()).notes
+    """Return what a person should know of how ``read_sheet`` reads a sheet, by the file's name."""
+    # That a workbook is one is no news of a packet.
+    notes = _table(path, columns, Reading()).notes
+    return tuple(f"{path.name}: {note}" for note in notes if note != "read as xlsx")
 
 
 def _table(path: Path, columns: Sequence[str], reading: Reading) -> Table:

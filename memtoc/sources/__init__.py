@@ -13,7 +13,7 @@ from harness.validators import Filled, Name
 from memtoc.questions import Benchmark, load_rows
 
 if TYPE_CHECKING:
-    from memtoc.benchmark.files.reading import Reading
+    from memtoc.benchmark.files.raw import Reading
 
 NOT_BUILT = (
     "benchmark=toolhop has no wrong values yet: python build.py benchmark=toolhop, then"
@@ -149,7 +149,9 @@ class FolderSpec:
         if not kept:
             raise UserError(f"{path}: every row is excluded: set benchmark.drop_excluded=false")
         counts = {"read": len(read), "kept": len(kept), "dropped": len(read) - len(kept)}
-        return Benchmark(self.name, kept, counts)
+        out = f", {counts['dropped']} excluded by reviewers" if counts["dropped"] else ""
+        line = f"{path.name}: {len(read)} rows read, {len(kept)} used{out}"
+        return Benchmark(self.name, kept, counts, (line,))
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class CsvSpec:
     @property
     def reading(self) -> "Reading":
         """Return how the file is to be read."""
-        from memtoc.benchmark.files.reading import Reading
+        from memtoc.benchmark.files.raw import Reading
 
         return Reading(self.delimiter, self.encoding, "benchmark.")
 

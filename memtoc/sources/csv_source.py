@@ -23,8 +23,9 @@ from harness.errors import UserError, one_of
 from harness.hashing import digest_of
 from memtoc.benchmark.drafts import SourceQuestion, normalised
 from memtoc.benchmark.families import asked_by
-from memtoc.benchmark.files.raw import Row, Wanted, folded
-from memtoc.benchmark.files.reading import Reading, read_table
+from memtoc.benchmark.files.quotes import places
+from memtoc.benchmark.files.raw import Reading, Row, Wanted, folded
+from memtoc.benchmark.files.reading import read_table
 from memtoc.benchmark.files.table import Table
 from memtoc.benchmark.folds import Member, assign_folds, origin_of
 from memtoc.benchmark.kinds import kind_of
@@ -46,7 +47,7 @@ REQUIRED = ("question", "answer")
 OPTIONAL = ("near", "far", "aliases", "id", "kind", "family", "chain", "fold", "domain")
 # What others call these columns. `correct` and the like are what people write, not a standard.
 OTHER_NAMES = {
-    "question": ("questions", "query", "prompt", "question_text", "q"),
+    "question": ("query", "prompt", "question_text", "q"),
     "answer": (
         "gold", "target", "gold_answer", "correct", "correct_answer", "right_answer", "solution",
         "ground_truth", "truth", "a",
@@ -102,15 +103,16 @@ def gather(path: Path, reading: Reading = AS_FOUND, filled: Sequence[str] = REQU
         raise UserError(f"{path} holds no question: give a header and at least one row")
     _check_header(table.columns, filled, table.where(None))
     questions = _checked(table, filled)
+    said = [*table.notes, *_broken(table)]
     read_rows = len(questions) + sum(map(len, table.left_out.values()))
     notes = {
         "rows": len(questions),
         "rows_read": read_rows,
         "left_out": {reason: len(rows) for reason, rows in table.left_out.items()},
         "file": dict(table.raw.facts),
-        "remarks": list(table.notes),
+        "remarks": said,
     }
-    remarks = (table.summary(len(questions)), *(f"{path.name}: {note}" for note in table.notes))
+    remarks = (table.summary(len(questions)), *(f"{path.name}: {note}" for note in said))
     wheres = tuple(table.where(row) for row, _ in questions)
     return Gathered(tuple(_ranked([q for _, q in questions])), wheres, notes, remarks)
 
@@ -126,7 +128,22 @@ def load(path: Path, name: str, reading: Reading = AS_FOUND) -> Benchmark:
     return Benchmark(name, questions, found.notes, found.remarks)
 
 
+def _broken(table: Table) -> list[str]:
+    """Return a note on cells that hold a line break, none where there are no such."""
+    broken = [
+        row.number
+        for row in table.body
+        for cell in row.cells
+        if any(sign in cell.strip() for sign in "\r\n")
+    ]
+    holds = "cell holds" if len(broken) == 1 else "cells hold"
+    at = places(broken, table.raw.unit)
+    return [f"{len(broken)} {holds} a line break ({at}): read as a space"] if broken else []
+
+
 def _check_header(header: Sequence[str], filled: Sequence[str], where: str) -> None:
+    if {"tool", "review"} <= set(header):
+        raise UserError(f"{where}: these are rows of a benchmark folder: use benchmark=folder")
     for column in filled:
         if column not in header:
             there = ", ".join(name[:LISTED_LETTERS] for name in header)

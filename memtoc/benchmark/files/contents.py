@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from pathlib import Path
@@ -25,9 +26,6 @@ _OTHERS = {
     b"\x80\x04\x95": "a pickle, which is never read: save it as csv, JSON or parquet",
     b"\x80\x05\x95": "a pickle, which is never read: save it as csv, JSON or parquet",
     b"ARROW1": "a feather file: save it as parquet or csv",
-    b"<!doctype html": "a web page: fetch the file itself",
-    b"<html": "a web page: fetch the file itself",
-    b"<?xml": "XML: save it as xlsx or csv",
     b"{\\rtf": "a text document: save it as csv",
 }
 
@@ -66,6 +64,9 @@ def kind_of(data: bytes, path: Path) -> Kind:
     for magic, words in _OTHERS.items():
         if data.startswith(magic) or start.startswith(magic):
             raise UserError(f"{path} is {words}")
+    # No header of a csv starts like a tag.
+    if re.match(rb"<[!?a-z]", start):
+        raise UserError(f"{path} is a web page or XML: fetch the table itself, or save it as csv")
     return "text"
 
 

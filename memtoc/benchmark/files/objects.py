@@ -53,6 +53,11 @@ def _values(text: str, path: Path) -> Iterator[tuple[int, Any]]:
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
+            if text[at] == "," and at:
+                raise UserError(
+                    f"{path} line {line}: a comma between two values: remove it, or put [ and ]"
+                    " round all of them"
+                ) from error
             raise UserError(
                 f"{path} line {error.lineno}: not valid JSON ({error.msg}): mend it there"
             ) from error
@@ -81,6 +86,9 @@ def _rows_of(value: Mapping[str, Any], wanted: Wanted) -> tuple[str, Any]:
             dict(zip(names, row, strict=False)) if isinstance(row, list) else row
             for row in value["data"]
         ]
+    lists = [name for name, part in value.items() if _objects(part)]
+    if len(lists) == 1:
+        return f", rows under the key '{lists[0][:40]}'", value[lists[0]]
     known = [name for name in value if wanted.column(name)]
     if known and parts and all(isinstance(part, dict) for part in parts):
         index = dict.fromkeys(key for part in parts for key in part)
@@ -89,9 +97,6 @@ def _rows_of(value: Mapping[str, Any], wanted: Wanted) -> tuple[str, Any]:
         longest = max(map(len, parts))
         filled = {name: [*part, *[None] * (longest - len(part))] for name, part in value.items()}
         return ", by columns", [{n: filled[n][at] for n in value} for at in range(longest)]
-    lists = [name for name, part in value.items() if _objects(part)]
-    if not known and len(lists) == 1:
-        return f", rows under the key '{lists[0][:40]}'", value[lists[0]]
     return "", value
 
 
@@ -102,6 +107,8 @@ def _objects(value: Any) -> bool:
 def _cell(value: Any, key: str, where: str, wanted: Wanted) -> str:
     if wanted.column(key) in wanted.lists and isinstance(value, list | tuple):
         return "|".join(_cell(part, key, where, Wanted()) for part in value)
+    if wanted.names and wanted.column(key) is None and isinstance(value, list | dict):
+        return json.dumps(value)[:MOST_CHARACTERS]  # of a column that nobody asks for
     text = text_of(value, key, where)
     try:
         text.encode()
@@ -118,7 +125,9 @@ def text_of(value: Any, key: str, where: str) -> str:
         return str(value).lower()
     if not isinstance(value, str):
         kind = "a list" if isinstance(value, list | tuple) else "an object"
-        raise UserError(f"{where}: '{key[:40]}' holds {kind}: give one text")
+        raise UserError(
+            f"{where}: '{key[:40]}' holds {kind}: give one text, other spellings as aliases"
+        )
     if len(value) > MOST_CHARACTERS:
         raise UserError(f"{where}: '{key[:40]}' is over {MOST_CHARACTERS:,} characters: shorten it")
     return value

@@ -9,6 +9,7 @@ from memtoc.benchmark.files.raw import MOST_CHARACTERS, Row
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _OPENING, _CLOSING = "“„«‟”", "”“»"
+_BEHIND_A_SPACE = re.compile(r" +\".*\"\s*", re.DOTALL)
 LISTED = 5  # places in one note
 
 
@@ -32,11 +33,12 @@ def fault(lines: Sequence[str], sign: str, error: str, first: int) -> str:
             f"line {at}: the quote that opens here is never closed: close it, or double it"
             ' ("") inside of a quoted cell'
         )
-    where = "" if first + closed == at else f" (line {first + closed})"
-    return (
-        f"line {at}: the quote that opens here closes in the midst of a cell{where}:"
-        ' double a quote that is part of the text ("")'
-    )
+    words = f"line {at}: the quote that opens here closes in the midst of a cell"
+    if first + closed != at:
+        return f"{words} (line {first + closed}): close or remove it in its own line"
+    if '\\"' in lines[closed]:
+        return f'{words}: a quote in the text is written "" and not \\"'
+    return f'{words}: double a quote that is part of the text ("")'
 
 
 def _open_quote(text: str, sign: str) -> tuple[int | None, int | None]:
@@ -62,14 +64,11 @@ def _open_quote(text: str, sign: str) -> tuple[int | None, int | None]:
     return (opened, None) if state == "quoted" else (None, None)
 
 
-def check_swallowed(rows: Sequence[Row], sign: str, path: Path) -> None:
+def check_swallowed(rows: Sequence[Row], width: int, sign: str, path: Path) -> None:
     """Raise UserError for a quoted cell over several lines of which each looks like a whole row.
 
     A stray quote makes one question of two: ``"A?,b,c`` in one line and ``D?",e,f`` in the next.
     """
-    if not rows:
-        return
-    width = len(rows[0].cells)
     # In a file of "a,b" the comma of "Vienna, Austria" is no separator.
     spaced = any(cell[:1] == " " for row in rows for cell in row.cells[1:])
     separator = re.compile(re.escape(sign) + ("" if spaced or sign == "\t" else r"(?! )"))
@@ -96,15 +95,15 @@ def straightened(text: str, sign: str) -> str | None:
 
     None where its cells stand in none: they do if the header or each further line does.
     """
-    lines = [line for line in _BREAK.split(text) if line.strip(f" {sign}")]
-    if not lines or '"' in "".join(lines[:2]):
+    lines = [line.strip().strip(f" {sign}") for line in _BREAK.split(text)]
+    header, *body = [line for line in lines if line] or [""]
+    if not header or '"' in "".join([header, *body[:1]]):
         return None
-    single = lines[0].strip()[0] == lines[0].strip()[-1] == "'"
+    # A header in single quotes: 'question','answer'.
+    single = header[0] == header[-1] == "'" and len(header) > 1
     opening, closing = ("'", "'") if single else (_OPENING, _CLOSING)
-    body = [line.strip(f" {sign}") for line in lines[1:]]
-    wrapped = [line[0] in opening and line[-1] in closing for line in body if line]
-    header = lines[0].strip()
-    if not (header[0] in opening and header[-1] in closing) and not (wrapped and all(wrapped)):
+    wrapped = [line[0] in opening and line[-1] in closing for line in (header, *body)]
+    if not wrapped[0] and not (body and all(wrapped[1:])):
         return None
     end = re.escape(sign)
     opened = re.sub(
@@ -114,25 +113,23 @@ def straightened(text: str, sign: str) -> str | None:
 
 
 def odd_cells(rows: Sequence[Row]) -> list[str]:
-    """Return notes on cells with a line break, and on those with a quote that has no partner."""
-    broken = [row.number for row in rows[1:] for cell in row.cells if _BREAK.search(cell.strip())]
-    odd = [row for row in rows[1:] for cell in row.cells if cell.count('"') % 2]
+    """Return notes on quotes that are kept as text: without a partner, and behind a space."""
+    cells = [(row.number, cell) for row in rows[1:] for cell in row.cells if '"' in cell]
+    alone = [number for number, cell in cells if cell.count('"') % 2]
+    behind = [number for number, cell in cells if _BEHIND_A_SPACE.fullmatch(cell)]
     notes = []
-    if broken:
-        notes.append(f"{_cells(broken)}: read as a space")
-    if odd:
-        numbers = [row.number for row in odd]
-        what = _counted(len(odd), "cell holds", "cells hold")
-        notes.append(f"{what} a quote without a partner ({places(numbers)}): kept as text")
+    if alone:
+        holds = "cell holds" if len(alone) == 1 else "cells hold"
+        notes.append(
+            f"{len(alone)} {holds} a quote without a partner ({places(alone)}): kept as text"
+        )
+    if behind:
+        starts = "cell starts" if len(behind) == 1 else "cells start"
+        notes.append(
+            f"{len(behind)} {starts} with a space and a quote ({places(behind)}): the quotes are"
+            " kept as text; without the space they are not"
+        )
     return notes
-
-
-def _cells(numbers: Sequence[int]) -> str:
-    return f"{_counted(len(numbers), 'cell holds', 'cells hold')} a line break ({places(numbers)})"
-
-
-def _counted(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
 
 
 def places(numbers: Sequence[int], unit: str = "row") -> str:

@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MOST_ROWS, MOST_COLUMNS = 1_000_000, 256
+TITLES = 20  # rows in which the header is looked for
 MOST_CHARACTERS = 131_072  # of a cell; Python's csv reads no longer one
 
 
@@ -38,6 +39,25 @@ class Raw:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How a file is to be read where it does not say itself; None is to be found.
+
+    ``key`` stands in front of ``delimiter`` and ``encoding`` in hints, as in "benchmark."; empty
+    where no setting names them. A file of ``ours`` was written by a stage, for which nobody reads
+    notes: it is UTF-8, and its quotes mean what they say.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    key: str = ""
+    ours: bool = False
+
+    def setting(self, name: str) -> str:
+        """Return the setting that gives ``name``, empty where there is none."""
+        return f"{self.key}{name}" if self.key else ""
+
+
+@dataclass(frozen=True)
 class Wanted:
     """The columns that a reader knows: spelling, as ``folded`` gives it -> column.
 
@@ -50,6 +70,22 @@ class Wanted:
     def column(self, spelled: str) -> str | None:
         """Return the column that a header cell stands for, None if none is known."""
         return self.names.get(folded(spelled))
+
+    def known(self, cells: Iterable[str]) -> int:
+        """Return how many columns the cells of a header name."""
+        return len({self.column(cell) for cell in cells} - {None})
+
+
+def header_at(rows: Sequence[Sequence[str]], wanted: Wanted) -> int:
+    """Return the place of the header among the first rows: the first one that is filled.
+
+    Where that names no known column it is a title if one of the next rows names two.
+    """
+    filled = [at for at, cells in enumerate(rows[:TITLES]) if any(cell.strip() for cell in cells)]
+    first = filled[0] if filled else 0
+    if not filled or wanted.known(rows[first]):
+        return first
+    return next((at for at in filled if wanted.known(rows[at]) > 1), first)
 
 
 def folded(name: str) -> str:

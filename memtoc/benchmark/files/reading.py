@@ -1,28 +1,13 @@
 """The one reader of people's files: what a file holds decides how it is read, not its name."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from memtoc.benchmark.files import delimited, objects, workbooks
 from memtoc.benchmark.files.contents import contents, kind_of
 from memtoc.benchmark.files.encodings import decode
-from memtoc.benchmark.files.raw import Raw, Wanted
+from memtoc.benchmark.files.raw import Raw, Reading, Wanted
 from memtoc.benchmark.files.table import Table, table_of
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a file is to be read where it does not say itself; None is to be found.
-
-    ``key`` stands in front of ``delimiter`` and ``encoding`` in hints, as in "benchmark."; empty
-    where no setting names them. Without ``guess`` a file that is not UTF-8 is refused: nobody sees
-    the note.
-    """
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    key: str = ""
-    guess: bool = True
 
 
 def read_table(path: Path, wanted: Wanted, reading: Reading) -> Table:
@@ -44,13 +29,11 @@ def _raw(data: bytes, path: Path, wanted: Wanted, reading: Reading) -> Raw:
         return workbooks.parse_xlsx(data, path)
     if kind == "parquet":
         return workbooks.parse_parquet(data, path, wanted)
-    key = reading.key
-    found = decode(data, path, reading.encoding, f"{key}encoding" if key else "", reading.guess)
+    found = decode(data, path, reading)
     if found.text.lstrip()[:1] in ("[", "{"):
         raw = objects.parse(found.text, path, wanted)
     else:
-        separator_key = f"{key}delimiter" if key else ""
-        raw = delimited.parse(found.text, path, wanted, reading.delimiter, separator_key)
+        raw = delimited.parse(found.text, path, wanted, reading)
     said = found.note or (f"read as {found.encoding}" if found.encoding != "UTF-8" else "")
     notes = (said, *raw.notes) if said else raw.notes
     return replace(raw, notes=notes, facts={**raw.facts, "encoding": found.encoding})

@@ -1,17 +1,22 @@
 """A table whose header is understood: known columns, filled rows, and what was left out."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 
 from harness.errors import UserError
 from memtoc.benchmark.files.delimited import SEPARATORS
 from memtoc.benchmark.files.quotes import places
-from memtoc.benchmark.files.raw import MOST_COLUMNS, Raw, Row, Wanted, shown
+from memtoc.benchmark.files.raw import MOST_COLUMNS, TITLES, Raw, Row, Wanted, header_at, shown
 
-EMPTY, AGAIN = "empty", "the header again"
+EMPTY, AGAIN, TITLE, RULE = "empty", "the header again", "above the header", "a rule of dashes"
+# Of a markdown table.
+_RULE = re.compile(r":?-{2,}:?|={2,}")
+# What people call a column that counts the rows; it is left out only where it does.
+_COUNTERS = ("index", "idx", "#", "no", "no.", "nr", "nr.", "n", "row")
 _TYPOGRAPHIC = set("“”„«»")
 
 
@@ -84,7 +89,7 @@ def _mend(row: Row, width: int) -> str:
     for word, sign in SEPARATORS.items():
         if len(row.cells) == 1 and width > 1 and row.cells[0].count(sign) == width - 1:
             return f"it has a {word} where the header has another separator: use one"
-    return "mend the row"
+    return "mend the row: an empty cell needs its separator too"
 
 
 def table_of(raw: Raw, path: Path, wanted: Wanted) -> Table:
@@ -93,19 +98,24 @@ def table_of(raw: Raw, path: Path, wanted: Wanted) -> Table:
     Columns without a name are left out where they are empty or count the rows. Raises UserError
     for a column without a name that holds text, and for two that mean the same.
     """
-    rows = iter(raw.rows)
-    header = next((row for row in rows if _filled(row)), None)
+    start = header_at([row.cells for row in raw.rows[:TITLES]], wanted)
+    # Of more blank rows than a header is looked for in, the first filled one ends them.
+    rows = dropwhile(lambda row: not _filled(row), raw.rows[start:])
+    header = next(rows, None)
     if header is None:
         return Table(path, (), (), raw, None, ())
     if len(header.cells) > MOST_COLUMNS:
         raise UserError(f"{path} has {len(header.cells)} columns: give those that are needed")
-    left_out: dict[str, list[int]] = {}
-    body = []
+    titles = [row.number for row in raw.rows[:start] if _filled(row)]
+    left_out: dict[str, list[int]] = {TITLE: titles} if titles else {}
+    body: list[Row] = []
     for row in rows:
         if not _filled(row):
             left_out.setdefault(EMPTY, []).append(row.number)
         elif row.cells == header.cells:
             left_out.setdefault(AGAIN, []).append(row.number)
+        elif not body and all(_RULE.fullmatch(cell.strip() or "--") for cell in row.cells):
+            left_out.setdefault(RULE, []).append(row.number)
         elif not set("".join(row.cells)) - {"\0", " "}:
             raise UserError(f"{path} row {row.number} holds NUL bytes: write the file anew")
         else:
@@ -128,7 +138,7 @@ def _columns(
         name = shown(cell)
         known, unnamed = wanted.column(cell), not name or name.startswith(("Unnamed:", "__index_"))
         text = next(((number, text) for number, text in cells if text), None)
-        if known or not (unnamed or name.casefold() == "index"):
+        if known or not (unnamed or name.casefold() in _COUNTERS):
             kept.append(place)
         elif text is None and unnamed:
             blank.append(place + 1)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from harness.errors import UserError
-from memtoc.benchmark.files.reading import Reading
+from memtoc.benchmark.files.raw import Reading
 from memtoc.sources.csv_source import load, read
 
 HEADER = "question,answer,near"
@@ -89,7 +91,7 @@ READ = {
     ),
     "typographic quotes": (
         "".join("“" + "”,“".join(line) + "”\n" for line in [HEADER.split(","), *FACTS]),
-        "typographic quotes round the cells are taken off",
+        "typographic or single quotes round the cells are taken off",
     ),
     "jsonl": ("".join(json.dumps(r) + "\n" for r in RECORDS), "JSON"),
     "array": (json.dumps(RECORDS), "JSON"),
@@ -325,3 +327,122 @@ def test_what_was_read_before_is_read_the_same(tmp_path, digest):
     path = tmp_path / "my.csv"
     path.write_bytes(BEFORE[digest].encode())
     assert load(path, "mine", Reading()).digest == digest
+
+
+# Further variants, each tried first as a new user would: with evaluate.py and dry_run=true.
+ALSO_READ = {
+    "a caret": (joined("^"), "separated by '^'"),
+    "full-width commas": (joined("，"), "separated by '，'"),
+    "sep= names another": ("sep=,\n" + joined(";"), "the first line says ','"),
+    "a title above the header": (
+        "My questions,,\n,,\n" + PLAIN, "3 rows read, 2 used, 1 above the header (row 1)"
+    ),
+    "mixed line ends": (PLAIN.replace("Moe\n", "Moe\r").replace("near\n", "near\r\n"), ""),
+    "single quotes": (joined(",", "'"), "single quotes round the cells are taken off"),
+    "guillemets": ("question;answer;near\n" + "".join(
+        ";".join(f"«{cell}»" for cell in fact) + "\n" for fact in FACTS), "taken off"),
+    "a markdown table": (
+        "| question | answer | near |\n|---|:--|---|\n" + "".join(
+            f"| {' | '.join(fact)} |\n" for fact in FACTS), "1 a rule of dashes (row 2)"),
+    "a column called #": (
+        "#," + PLAIN.replace("\nWho ran", "\n1,Who ran").replace("\nWho closed", "\n2,Who closed"),
+        "column 1 '#' counts the rows: left out"),
+    "ctrl-z": (PLAIN + "\x1a", ""),
+    "two byte order marks": (b"\xef\xbb\xbf\xef\xbb\xbf" + PLAIN.encode(), ""),
+    "pandas' split": (FRAME.to_json(orient="split"), "by rows under 'data'"),
+    "pandas' table": (FRAME.to_json(orient="table"), "counts the rows: left out"),
+    "rows under questions": (json.dumps({"questions": RECORDS}), "under the key 'questions'"),
+    "nan": ("".join(json.dumps({**r, "far": float("nan")}) + "\n" for r in RECORDS), ""),
+    "lists by column": (json.dumps(FRAME.to_dict("list")), "by columns"),
+    "utf-32": (PLAIN.encode("utf-32"), "UTF-32"),
+    "xlsx of other words": (
+        xlsx(FRAME.rename(columns={"answer": "Correct answer", "near": "Foil"}), index=False),
+        "Correct answer is taken as answer, Foil as near"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ALSO_READ)
+def test_further_kinds_are_read(tmp_path, kind):
+    content, words = ALSO_READ[kind]
+    path = tmp_path / "my.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    assert facts(path) == FACTS
+    assert words in notes(path)
+
+
+ALSO_REFUSED = {
+    "lines of json with commas": (
+        "".join(json.dumps(r) + ",\n" for r in RECORDS), "line 1: a comma between two values"
+    ),
+    "rows of a benchmark folder": (
+        json.dumps({"question": "A?", "gold": "b", "near": "c", "tool": {}, "review": "pass"}),
+        "use benchmark=folder",
+    ),
+    "a backslash before quotes": (
+        f'{HEADER}\n"Who wrote \\"Sult\\"?",Otto,Karl\n', 'a quote in the text is written ""'
+    ),
+    "separators of two kinds": (
+        f"{HEADER}\nWho ran it?;Otto;Karl\n", "it has a semicolon where the header has another"
+    ),
+    "typographic quotes round a comma": (
+        f"{HEADER}\n“Who, then?”,Otto,Karl\nA?,b,c\n", "typographic quotes hold no cell together"
+    ),
+    "shift-jis": (
+        PLAIN.replace("Otto Lind", "夏目漱石という人").encode("shift_jis"), "shift_jis: '夏目漱石"
+    ),
+    "no header": (PLAIN.partition("\n")[2], "column 'question' is missing: the header is Who ran"),
+    "a locked workbook": (bytes.fromhex("d0cf11e0a1b11ae1"), "an old or a locked workbook"),
+    "a pickle": (b"\x80\x04\x95\x00", "a pickle, which is never read"),
+    "half a character": ('{"question": "A\\ud83d?", "answer": "b"}', "half a character"),
+    "infinity": ('{"question": "A?", "answer": Infinity}', "Infinity is no JSON number"),
+    "nested without end": ('{"question": ' + "[" * 5000 + "]" * 5000 + "}", "nested too deeply"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ALSO_REFUSED)
+def test_further_kinds_are_refused_with_the_remedy(tmp_path, kind):
+    content, words = ALSO_REFUSED[kind]
+    path = tmp_path / "my.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(UserError) as refused:
+        facts(path)
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_spaces_before_quotes_are_passed_over_where_a_comma_needs_the_quotes(tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_text(f'{HEADER}\n"Who ran it?", "Lind, Otto", "Karl"\n"Who?", "Per", "Nils"\n')
+    assert [fact[1] for fact in facts(path)] == ["Lind, Otto", "Per"]
+    assert "spaces in front of quotes are passed over" in notes(path)
+    # Without such a comma these quotes have always been part of the text.
+    path.write_text(f'{HEADER}\n"Who ran it?", "Otto", Karl\n')
+    assert facts(path)[0][1] == '"Otto"'
+    assert "1 cell starts with a space and a quote (row 2)" in notes(path)
+
+
+def test_a_word_that_was_saved_in_two_encodings_is_named(tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_text(PLAIN.replace("Otto", "Jörg".encode().decode("cp1252")))
+    assert facts(path)[0][1] == "JÃ¶rg Lind"
+    assert "'JÃ¶rg' (line 2) seems to have been 'Jörg'" in notes(path)
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_are_read_or_refused_in_one_line(tmp_path_factory, data):
+    starts = (
+        b"",
+        HEADER.encode() + b"\n",
+        b"PK\x03\x04",
+        b"PAR1",
+        b"\x1f\x8b\x08\x00",
+        b"[{",
+        b"\xff\xfe",
+    )
+    for number, start in enumerate(starts):
+        path = tmp_path_factory.mktemp("any") / f"{number}.csv"
+        path.write_bytes(start + data)
+        try:
+            facts(path)
+        except UserError as error:
+            assert "\n" not in str(error) and "\r" not in str(error)
