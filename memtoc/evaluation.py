@@ -87,6 +87,8 @@ def run_arm(plan: Plan[ArmSettings]) -> Outcome:
 
 def run_prepared(arm: Arm) -> Outcome:
     """Evaluate an arm that is made ready, or show what it would do."""
+    for line in arm.benchmark.remarks:
+        say(console(), line)
     if arm.settings.dry_run:
         dry_run(arm, console())
         return Outcome("dry run", name=arm.name)

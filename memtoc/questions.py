@@ -86,11 +86,13 @@ class Benchmark:
     """Questions in canonical order, and what their manifest records.
 
     ``digest`` identifies every field of every question; it is part of an arm's fingerprint.
+    ``remarks`` are lines for the person who runs it, on how the file was read.
     """
 
     name: str
     questions: tuple[Question, ...]
     notes: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def digest(self) -> str:

@@ -123,6 +123,7 @@ def _wikidata(job: Build) -> Iterator[Wikidata | None]:
 
 def _author(job: Build) -> str:
     collected = stages.author_stage(job.work, job.settings.seed)
+    _notes(job, collected)
     job.say("author", _packet_line(collected, "without a near value, sent to people"))
     if collected.waiting and not job.settings.strict:
         job.say("", f"left out until {collected.waiting} come back (strict=false)")
@@ -146,6 +147,7 @@ def _check(job: Build) -> str:
 
 def _review(job: Build) -> str:
     collected = stages.review_stage(job.work, job.settings.seed)
+    _notes(job, collected)
     job.say("review", _packet_line(collected, "wrong values sent to two reviewers"))
     overlay = job.work / tables.REVIEWED
     if collected.waiting:
@@ -156,6 +158,11 @@ def _review(job: Build) -> str:
         )
         job.say("", f"{held} until {collected.waiting} come back to {job.work}")
     return ""
+
+
+def _notes(job: Build, collected: Collected) -> None:
+    for note in collected.notes:
+        job.say("note", note)
 
 
 def _packet_line(collected: Collected, what: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UserError
-from memtoc.benchmark.sheets import Row
+from memtoc.benchmark.sheets import Row, sheet_notes
 from memtoc.construction.packets import (
     ANNOTATORS,
     Form,
@@ -23,7 +23,10 @@ PACKETS, RETURNED = "packets", "returned"
 
 @dataclass(frozen=True)
 class Collected:
-    """The state of a pair of packets; ``waiting`` names what is owed, empty once all is done."""
+    """The state of a pair of packets; ``waiting`` names what is owed, empty once all is done.
+
+    ``notes`` say what was unusual in the files that came back.
+    """
 
     sent: int
     waiting: str
@@ -31,6 +34,7 @@ class Collected:
     adjudicated: Mapping[str, Row]
     agreement: Mapping[str, float]
     kappa: Mapping[str, float | None]
+    notes: tuple[str, ...] = ()
 
     @property
     def decided(self) -> dict[str, Row]:
@@ -54,10 +58,14 @@ def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collect
     if missing:
         names = ", ".join(f"{RETURNED}/{form.name}_{who}" for who in missing)
         return Collected(len(rows), f"{names} (xlsx or csv)", {}, {}, {}, {})
-    first, second = (read_packet(path, form, rows) for path in paths if path is not None)
+    back = [path for path in paths if path is not None]
+    first, second = (read_packet(path, form, rows) for path in back)
     merged = merge(form, first, second)
     adjudicated, waiting = _adjudicated(folder, form, rows, merged)
-    return Collected(len(rows), waiting, merged.agreed, adjudicated, merged.agreement, merged.kappa)
+    notes = tuple(note for path in back for note in sheet_notes(path, form.columns))
+    return Collected(
+        len(rows), waiting, merged.agreed, adjudicated, merged.agreement, merged.kappa, notes
+    )
 
 
 def _adjudicated(

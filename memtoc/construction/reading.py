@@ -44,14 +44,16 @@ def read_source(spec: BenchmarkSpec, downloads: Path) -> Source:
     if isinstance(spec, CsvSpec):
         from memtoc.sources import csv_source
 
-        return Source(csv_source.read(Path(spec.path)), {})
+        found = csv_source.gather(Path(spec.path), spec.reading)
+        return Source(found.questions, found.notes, remarks=found.remarks)
     if isinstance(spec, ReleasedSpec):
         benchmark = spec.load()
         return Source(source_questions(benchmark), benchmark.notes)
     # A build marks excluded questions; it does not lose them.
     whole = replace(spec, drop_excluded=False) if spec.source == "folder" else spec
     benchmark = whole.load()
-    return Source(source_questions(benchmark), benchmark.notes, source_verdicts(benchmark))
+    verdicts = source_verdicts(benchmark)
+    return Source(source_questions(benchmark), benchmark.notes, verdicts, benchmark.remarks)
 
 
 def _published(spec: MemtocSpec | ToolhopSpec, downloads: Path) -> Source:

@@ -3,14 +3,18 @@
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from harness.errors import UserError
 from harness.fingerprint import COSMETIC
 from harness.validators import Filled, Name
 from memtoc.questions import Benchmark, load_rows
+
+if TYPE_CHECKING:
+    from memtoc.benchmark.files.raw import Reading
 
 NOT_BUILT = (
     "benchmark=toolhop has no wrong values yet: python build.py benchmark=toolhop, then"
@@ -20,6 +24,31 @@ NOT_BUILT = (
 
 # How many questions an arm takes that names no number; it reaches the run through its ``limit``.
 DefaultLimit = Annotated[int | None, COSMETIC]
+
+
+def _separator(text: str) -> str:
+    words = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
+    sign = words.get(text.strip().lower(), text)
+    if len(sign) != 1 or sign in '"\r\n':
+        raise PydanticCustomError(
+            "separator", "it is comma, semicolon, tab, pipe, space, or one sign of your own"
+        )
+    return sign
+
+
+def _codec(text: str) -> str:
+    try:
+        "".encode(text)
+        b"".decode(text)
+    except (LookupError, ValueError) as error:
+        raise PydanticCustomError(
+            "codec", "no such encoding: utf-8, utf-16, cp1252 (Windows) and mac_roman are some"
+        ) from error
+    return text
+
+
+Delimiter = Annotated[str, AfterValidator(_separator)]
+Encoding = Annotated[str, AfterValidator(_codec)]
 
 
 @dataclass(frozen=True)
@@ -121,16 +150,24 @@ class FolderSpec:
         if not kept:
             raise UserError(f"{path}: every row is excluded: set benchmark.drop_excluded=false")
         counts = {"read": len(read), "kept": len(kept), "dropped": len(read) - len(kept)}
-        return Benchmark(self.name, kept, counts)
+        out = f", {counts['dropped']} excluded by reviewers" if counts["dropped"] else ""
+        line = f"{path.name}: {len(read)} rows read, {len(kept)} used{out}"
+        return Benchmark(self.name, kept, counts, (line,))
 
 
 @dataclass(frozen=True)
 class CsvSpec:
-    """Your own questions in a csv file at ``path``."""
+    """Your own questions in a table at ``path``: csv, JSON, xlsx or parquet.
+
+    ``delimiter`` and ``encoding`` of a csv are found where they are null. What they change is in
+    the questions, whose digest is part of a run's identity.
+    """
 
     name: Name
     source: Literal["csv"]
     path: Annotated[Filled, COSMETIC]
+    delimiter: Annotated[Delimiter | None, COSMETIC]
+    encoding: Annotated[Encoding | None, COSMETIC]
     limit: DefaultLimit
     build: Annotated[BuildDefaults, COSMETIC]
 
@@ -138,7 +175,14 @@ class CsvSpec:
         """Load the benchmark; raises UserError naming file, row and column of a wrong row."""
         from memtoc.sources import csv_source
 
-        return csv_source.load(Path(self.path), self.name)
+        return csv_source.load(Path(self.path), self.name, self.reading)
+
+    @property
+    def reading(self) -> "Reading":
+        """Return how the file is to be read."""
+        from memtoc.benchmark.files.raw import Reading
+
+        return Reading(self.delimiter, self.encoding, "benchmark.")
 
 
 @dataclass(frozen=True)

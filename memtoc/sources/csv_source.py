@@ -14,17 +14,21 @@ belong together), fold, domain.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of
 from memtoc.benchmark.drafts import SourceQuestion, normalised
 from memtoc.benchmark.families import asked_by
+from memtoc.benchmark.files.quotes import places
+from memtoc.benchmark.files.raw import Reading, Row, Wanted, folded
+from memtoc.benchmark.files.reading import read_table
+from memtoc.benchmark.files.table import Table
 from memtoc.benchmark.folds import Member, assign_folds, origin_of
 from memtoc.benchmark.kinds import kind_of
-from memtoc.benchmark.sheets import read_csv
 from memtoc.questions import (
     FAMILIES,
     FOLDS,
@@ -41,44 +45,105 @@ from memtoc.sources.schemas import call_for
 
 REQUIRED = ("question", "answer")
 OPTIONAL = ("near", "far", "aliases", "id", "kind", "family", "chain", "fold", "domain")
+# What others call these columns. `correct` and the like are what people write, not a standard.
+OTHER_NAMES = {
+    "question": ("query", "prompt", "question_text", "q"),
+    "answer": (
+        "gold", "target", "gold_answer", "correct", "correct_answer", "right_answer", "solution",
+        "ground_truth", "truth", "a",
+    ),
+    "near": (
+        "distractor", "wrong", "wrong_answer", "near_wrong", "near_value", "incorrect",
+        "incorrect_answer", "false_answer", "foil",
+    ),
+    "far": ("far_wrong", "far_value", "far_distractor"),
+    "aliases": ("alias", "alternatives", "other_answers", "synonyms"),
+}  # fmt: skip
+COLUMNS = Wanted(
+    {folded(name): name for name in (*REQUIRED, *OPTIONAL)}
+    | {folded(other): name for name, others in OTHER_NAMES.items() for other in others},
+    frozenset({"aliases"}),
+)
+AS_FOUND = Reading(key="benchmark.")
 CHAIN = re.compile(r"[A-Za-z0-9_-]{1,48}")
 SOURCE = "human"
 LISTED_ROWS, LISTED_LETTERS = 8, 24
 
 
-def read(path: Path) -> list[SourceQuestion]:
+@dataclass(frozen=True)
+class Gathered:
+    """A file's questions with their places, as far as a build needs them.
+
+    ``notes`` are for a manifest, ``remarks`` for the person who gave the file.
+    """
+
+    questions: tuple[SourceQuestion, ...]
+    wheres: tuple[str, ...]
+    notes: Mapping[str, Any]
+    remarks: tuple[str, ...]
+
+
+def read(path: Path, reading: Reading = AS_FOUND) -> list[SourceQuestion]:
+    """Return the questions of ``gather``."""
+    return list(gather(path, reading).questions)
+
+
+def gather(path: Path, reading: Reading = AS_FOUND, filled: Sequence[str] = REQUIRED) -> Gathered:
     """Return all rows, in the file's order, with the wrong values that they have.
 
     A row without an id gets one made of its chain and a digest of question and answer, which
     neither the order of the rows nor a new row changes. Raises UserError for the first wrong row,
-    with the numbers of the others.
+    with the numbers of the others, and for one without a cell of ``filled``.
     """
-    return [question for _, question in _rows(path, REQUIRED)]
-
-
-def load(path: Path, name: str) -> Benchmark:
-    """Return the rows as a benchmark, in the file's order; each needs a near value.
-
-    Rows without a fold get one. Raises UserError as ``read`` does.
-    """
-    rows = _rows(path, (*REQUIRED, "near"))
-    wheres = [f"{path} row {number}" for number, _ in rows]
-    questions = _folded([_question(source) for _, source in rows], wheres)
-    check_questions(questions, wheres)
-    return Benchmark(name, questions, {"rows": len(rows)})
-
-
-def _rows(path: Path, filled: Sequence[str]) -> list[tuple[int, SourceQuestion]]:
     if not path.is_file():
         raise UserError(f"{path} is not a file: set benchmark.path to a csv of questions")
-    rows = list(read_csv(path, ()))
-    if not rows:
+    table = read_table(path, COLUMNS, reading)
+    # A header alone is a file that somebody began.
+    if not table.body:
         raise UserError(f"{path} holds no question: give a header and at least one row")
-    _check_header(tuple(rows[0][1]), filled, f"{path} row 1")
-    return _ranked(_checked(rows, filled, path))
+    _check_header(table.columns, filled, table.where(None))
+    questions = _checked(table, filled)
+    said = [*table.notes, *_broken(table)]
+    read_rows = len(questions) + sum(map(len, table.left_out.values()))
+    notes = {
+        "rows": len(questions),
+        "rows_read": read_rows,
+        "left_out": {reason: len(rows) for reason, rows in table.left_out.items()},
+        "file": dict(table.raw.facts),
+        "remarks": said,
+    }
+    remarks = (table.summary(len(questions)), *(f"{path.name}: {note}" for note in said))
+    wheres = tuple(table.where(row) for row, _ in questions)
+    return Gathered(tuple(_ranked([q for _, q in questions])), wheres, notes, remarks)
+
+
+def load(path: Path, name: str, reading: Reading = AS_FOUND) -> Benchmark:
+    """Return the rows as a benchmark, in the file's order; each needs a near value.
+
+    Rows without a fold get one. Raises UserError as ``gather`` does.
+    """
+    found = gather(path, reading, (*REQUIRED, "near"))
+    questions = _folded([_question(source) for source in found.questions], found.wheres)
+    check_questions(questions, found.wheres)
+    return Benchmark(name, questions, found.notes, found.remarks)
+
+
+def _broken(table: Table) -> list[str]:
+    """Return a note on cells that hold a line break, none where there are no such."""
+    broken = [
+        row.number
+        for row in table.body
+        for cell in row.cells
+        if any(sign in cell.strip() for sign in "\r\n")
+    ]
+    holds = "cell holds" if len(broken) == 1 else "cells hold"
+    at = places(broken, table.raw.unit)
+    return [f"{len(broken)} {holds} a line break ({at}): read as a space"] if broken else []
 
 
 def _check_header(header: Sequence[str], filled: Sequence[str], where: str) -> None:
+    if {"tool", "review"} <= set(header):
+        raise UserError(f"{where}: these are rows of a benchmark folder: use benchmark=folder")
     for column in filled:
         if column not in header:
             there = ", ".join(name[:LISTED_LETTERS] for name in header)
@@ -92,36 +157,34 @@ def _check_header(header: Sequence[str], filled: Sequence[str], where: str) -> N
             raise UserError(f"{where}: unknown column '{column}': {hint}")
 
 
-def _checked(
-    rows: Iterable[tuple[int, dict[str, str]]], filled: Sequence[str], path: Path
-) -> list[tuple[int, SourceQuestion]]:
-    questions: list[tuple[int, SourceQuestion]] = []
+def _checked(table: Table, filled: Sequence[str]) -> list[tuple[Row, SourceQuestion]]:
+    questions: list[tuple[Row, SourceQuestion]] = []
     first: dict[str, int] = {}
     wrong: dict[int, str] = {}
-    for number, cells in rows:
-        where = f"{path} row {number}"
+    for row, cells in table.rows:
+        where = table.where(row)
         try:
             question = _source_question(cells, filled, where)
             if question.id in first:
                 raise UserError(
-                    f"{where}: id '{question.id}' stands already in row {first[question.id]}:"
-                    " remove the repeated row or give each an id of its own"
+                    f"{where}: id '{question.id}' stands already in {table.raw.unit}"
+                    f" {first[question.id]}: remove the repeated row or give each an id of its own"
                 )
-            first[question.id] = number
-            questions.append((number, question))
+            first[question.id] = row.number
+            questions.append((row, question))
         except UserError as error:
             # All rows are read before the first is named: one round of mending, not one a row.
-            wrong[number] = str(error)
+            wrong[row.number] = str(error)
     if wrong:
-        raise UserError(_first_of(wrong))
+        raise UserError(_first_of(wrong, table.raw.unit))
     return questions
 
 
-def _first_of(wrong: Mapping[int, str]) -> str:
+def _first_of(wrong: Mapping[int, str], unit: str) -> str:
     first, *others = wrong
     listed = ", ".join(str(number) for number in others[:LISTED_ROWS])
     more = "" if len(others) <= LISTED_ROWS else ", ..."
-    rest = f" (wrong too: {len(others)} more, rows {listed}{more})" if others else ""
+    rest = f" (wrong too: {len(others)} more, {unit}s {listed}{more})" if others else ""
     return wrong[first] + rest
 
 
@@ -171,14 +234,14 @@ def _check_names(row: Mapping[str, str], where: str) -> None:
             raise UserError(f"{where}: unknown {name} '{row[name]}': {one_of(valid, row[name])}")
 
 
-def _ranked(rows: Sequence[tuple[int, SourceQuestion]]) -> list[tuple[int, SourceQuestion]]:
+def _ranked(questions: Sequence[SourceQuestion]) -> list[SourceQuestion]:
     """Return each question with its place in its chain, independent of the order of the rows."""
     seen: Counter[str] = Counter()
     hops: dict[str, int] = {}
-    for name, chain in sorted((question.id, question.chain) for _, question in rows):
+    for name, chain in sorted((question.id, question.chain) for question in questions):
         hops[name] = seen[chain]
         seen[chain] += 1
-    return [(number, replace(question, hop=hops[question.id])) for number, question in rows]
+    return [replace(question, hop=hops[question.id]) for question in questions]
 
 
 def _question(source: SourceQuestion) -> Question:

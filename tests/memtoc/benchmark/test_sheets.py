@@ -63,7 +63,7 @@ def test_any_text_survives_a_csv(tmp_path_factory, value):
         (b"", "row 1: column 'id' is missing: give a header row"),
         (b"id,valu\n", "column 'value' is missing: did you mean 'valu'"),
         (b"id,value\na\n", "row 2: 1 cells under 2 columns"),
-        (b'id,value\n"a\n', "not a UTF-8 csv"),
+        (b'id,value\n"a\n', "line 2: the quote that opens here is never closed"),
         ("id,value\né,b\n".encode("latin-1"), "not a UTF-8 csv"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Tables as people keep them: csv of any separator, JSON, workbooks, parquet; one reader."""
