@@ -76,8 +76,8 @@ class Usage:
 
     ``truncated`` counts replies cut at their length, ``shortened`` dialogues of which the role was
     shown a part, ``retries`` calls that failed and were made again. Of a server's replies ``empty``
-    have no text, ``beside`` had text in a field that holds no reply, ``closed`` end a thought that they
-    did not begin, and ``without_usage`` left out a count of tokens, which cost and sums then lack.
+    have no text, ``beside`` had text in a field that holds no reply, ``closed`` end a thought that
+    they did not begin, and ``without_usage`` left out a count of tokens: cost and sums lack it.
     """
 
     calls: int = 0
