@@ -142,8 +142,7 @@ class OpenAiEngine:
         """Raises UserError for a model or key that cannot be used."""
         if model.kind == "base":
             raise UserError(
-                f"model '{model.name}' is a base checkpoint, which no chat completions are asked"
-                " of: use engine=hf"
+                f"model '{model.name}' is a base checkpoint, which knows no chat: use engine=hf"
             )
         if model.template and "template" not in spec.takes:
             raise UserError(
@@ -197,7 +196,7 @@ class OpenAiEngine:
                 future.cancel()
 
     def close(self) -> None:
-        """End what is on its way; whoever waits for it gets a CancelledError."""
+        """Cancel the requests that are on their way; their callers get a CancelledError."""
         if self._loop.is_closed():
             return
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
@@ -213,7 +212,7 @@ class OpenAiEngine:
         await self._client.aclose()
 
     async def _answer(self, index: int, request: Request) -> Answered:
-        """The completion of one request; raises UserError where no request gets any."""
+        """Return a completion with its index; raises UserError once the server fails them all."""
         sent = wire.body_of(request, self.model, self._form)
         body = json.dumps(sent, allow_nan=False).encode("ascii")
         async with self._slots:
@@ -230,15 +229,17 @@ class OpenAiEngine:
         return index, completion
 
     async def _tried(self, request: Request, body: bytes) -> Completion:
-        """The completion, after as many tries as it takes; failed after the last."""
+        """Send a request until it is answered or its tries are used up, which makes it failed."""
         import httpx
 
         empty, gone_since = 0, None
-        for attempt in range(self.spec.retries + MORE_TRIES + 1):
-            tries, wait = self.spec.retries, 0.0
+        tries, most_empty = self.spec.retries, min(MOST_EMPTY, self.spec.retries)
+        for attempt in range(tries + MORE_TRIES + 1):
+            wait = 0.0
             try:
                 completion = await self._ask(request, body)
-                if not completion.unanswered or empty == min(MOST_EMPTY, self.spec.retries):
+                enough = empty == most_empty or attempt == tries + MORE_TRIES
+                if enough or not completion.unanswered:
                     return completion
                 empty += 1
                 self.counters["empty_asked_again"] += 1
@@ -259,13 +260,22 @@ class OpenAiEngine:
         raise AssertionError("the last try returns or raises")
 
     def _pause(self, attempt: int) -> float:
-        """The pause, doubled with each attempt, less up to half so that requests spread out."""
+        """Return seconds, doubled with each attempt; less up to half, so that requests spread."""
         whole = min(self.spec.pause_s * 2.0**attempt, LONGEST_PAUSE_S)
         return whole * random.uniform(0.5, 1.0)
 
     async def _ask(self, request: Request, body: bytes) -> Completion:
         status, headers, content = await self._post(body)
-        if status != 200:
+        try:
+            return self._read(request, status, headers, content)
+        except RecursionError:
+            raise BusyError("the answer is nested too deeply") from None
+
+    def _read(
+        self, request: Request, status: int, headers: Mapping[str, str], content: bytes
+    ) -> Completion:
+        """Return the completion in an answer, or raise the exception for the error in it."""
+        if not 200 <= status < 300:  # some gateways answer 201
             raise self._refusal(status, headers, content, errors.refusal_in(content))
         answer = wire.parsed(content, self._key)
         if error := wire.error_in(answer):
@@ -277,7 +287,7 @@ class OpenAiEngine:
         return completion
 
     async def _post(self, body: bytes) -> tuple[int, "httpx.Headers", bytes]:
-        """Status, headers and body; the body is bounded and as it came over the wire."""
+        """Send a body; return the answer's status, headers and bytes, at most ``max_bytes``."""
         import httpx
 
         received = bytearray()
@@ -303,7 +313,7 @@ class OpenAiEngine:
     def _refusal(
         self, status: int, headers: Mapping[str, str], content: bytes, error: Any
     ) -> Exception:
-        """The exception for an error of the server: of this request, or of the whole run."""
+        """Return the exception for a server's error; UserError for one that ends the run."""
         words = f"HTTP {status}: {errors.said_in(error, content, self._key)}"
         if problem := self._of_the_run(status, error):
             return UserError(f"{problem} ({words})")
@@ -315,7 +325,7 @@ class OpenAiEngine:
         return RefusedError(words)
 
     def _of_the_run(self, status: int, error: Any) -> str | None:
-        """The problem that every request will meet, and what to do about it; None for others."""
+        """Return the problem that every request will meet, and what to do; None for others."""
         spec, server = self.spec, self.spec.base_url
         if 300 <= status < 400:
             return f"{server} redirects, which is not followed: set engine.base_url to the new one"

@@ -144,6 +144,8 @@ def refusal_in(content: bytes) -> Any:
     if not isinstance(body, dict):
         return None
     found = body.get("error") or body.get("detail")
+    if isinstance(found, dict) and not words_of(found) and found.get("error"):
+        found = found["error"]
     if isinstance(found, list) and found and isinstance(found[0], dict) and "msg" in found[0]:
         return str(found[0]["msg"])
     if isinstance(body.get("message"), str) and not isinstance(found, dict):

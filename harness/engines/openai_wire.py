@@ -135,14 +135,17 @@ def completion_of(body: Mapping[str, Any], request: Request) -> Completion:
 
 
 def finish_reason(body: Mapping[str, Any]) -> str:
-    """Return the spelling of an answer's finish reason; "null", "absent" or "empty" for none."""
+    """Return the spelling of an answer's finish reason; "null", "absent" or "empty" for none.
+
+    Of a reason that is no text it is the type, e.g. "dict".
+    """
     choice, _ = _choice(body)
     if "finish_reason" not in choice:
         return "absent"
     reason = choice["finish_reason"]
     if reason is None or reason == "":
         return "null" if reason is None else "empty"
-    spelt = reason if isinstance(reason, str) else json.dumps(reason)
+    spelt = reason if isinstance(reason, str) else type(reason).__name__
     return readable(spelt)[:MAX_REASON]
 
 
@@ -178,7 +181,12 @@ def _part(part: Any) -> str:
 
 
 def _text_in(message: Mapping[str, Any]) -> str | None:
-    """The field in which reasoning stands: DeepSeek, SGLang and older vLLM name it the first way"""
+    """The field in which reasoning stands, of a message without text."""
+    parts = message.get("content")
+    if isinstance(parts, list) and any(
+        isinstance(part, dict) and part.get("type") in ("thinking", "reasoning") for part in parts
+    ):
+        return "content"  # of Mistral, whose thoughts are parts of it
     for field in ("reasoning_content", "reasoning"):
         found = message.get(field)
         if isinstance(found, str) and found.strip():
@@ -188,6 +196,9 @@ def _text_in(message: Mapping[str, Any]) -> str | None:
 
 def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     calls = message.get("tool_calls") or []
+    older = message.get("function_call")  # the field before OpenAI had several calls
+    if not calls and isinstance(older, dict) and older.get("name"):
+        calls = [{"function": older}]
     if not isinstance(calls, list):
         raise BusyError("the answer's tool_calls are no list")
     return tuple(_call(call) for call in calls)
@@ -224,7 +235,7 @@ def _count(body: Mapping[str, Any], name: str) -> int | None:
 
 
 def answering(body: Mapping[str, Any]) -> str:
-    """Return who answers, as the server says: the model, and the version of what runs it."""
+    """Return the model and the version (`system_fingerprint`) that the server names."""
     known = [body.get(name) for name in ("model", "system_fingerprint")]
     return " ".join(readable(word)[:100] for word in known if isinstance(word, str)) or "unknown"
 

@@ -108,3 +108,19 @@ def test_a_gateway_that_answers_others_is_not_waited_for(monkeypatch):
     assert found[11].error == "HTTP 503: not for you (tried 2 times)"
     assert sum(reply.status == "ok" for reply in found.values()) == 39
     assert clock.pauses == 1
+
+
+def test_a_server_that_comes_back_cold_is_asked_again_within_its_tries(monkeypatch):
+    nothing = said("", usage={"prompt_tokens": 7, "completion_tokens": 0})
+    found: dict[int, Completion] = {}
+
+    def answer(asked: Asked) -> Answer:
+        if 1 <= asked.number <= 10:
+            return error(503, "loading")
+        return nothing if asked.number == 11 else said(asked.prompt)
+
+    Clock(monkeypatch, lambda _: None)
+    with chat_serving(answer) as server:
+        collect(server.url, found, rows=2, concurrency=1)
+    assert found[1].unanswered, "the eleventh try is the last"
+    assert len(server.asked) == 12

@@ -140,6 +140,8 @@ TOO_LONG: dict[str, Answer] = {
                      f" OpenAIException - {VLLM}you requested 9000 tokens"),
     "chinese": error(400, "\u8f93\u5165\u5185\u5bb9\u8fc7\u957f\uff0c\u8d85\u8fc7\u6a21\u578b"
                      "\u4e0a\u4e0b\u6587\u957f\u5ea6\u9650\u5236"),
+    "fastapi's error": of_json({"detail": {"error": {"message": f"{VLLM}you requested 9 tokens"}}},
+                               400),
     "nest": of_json({"statusCode": 400, "message": "Prompt tokens exceed the context window of 4096"
                      " tokens", "error": "Bad Request"}, 400),
     "plain text": Answer(b"Requested tokens (2285) exceed context window of 2048", 500),
