@@ -305,3 +305,19 @@ def test_a_server_that_takes_no_request_is_quoted(entry: Entry):
         assert "Unsupported parameter: 'seed'\\x1b[2J" in ended.err
         assert ended.err.strip().splitlines()[-1].isprintable()
     assert len(server.asked) < 30
+
+
+def test_a_sweep_says_what_its_arms_have_in_common_once(entry: Entry):
+    def answer(asked: Asked) -> Answer:
+        return said("") if len(asked.prompt) % 5 == 0 else answers(asked)
+
+    with chat_serving(answer) as server:
+        swept = entry("-m", *served(server.url, "formulation=ref,paraA,paraB", "limit=12"))
+    assert swept.code == 0, swept.err
+    (line,) = [
+        line
+        for line in swept.out.splitlines()
+        if "rows are empty" in line and "memory: " not in line
+    ]
+    assert line.startswith("note: formulation=ref: ")
+    assert line.endswith("(and so in 2 other arms)")
