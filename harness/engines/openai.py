@@ -1,9 +1,9 @@
 """The engine for servers that speak OpenAI's chat completions, on a machine of yours or hosted.
 
 Requests run side by side on an event loop in a thread of its own, so that each has one deadline
-over all of it and an end stops them at once. It stands on httpx and not on OpenAI's client, which
-reads answers of any size, follows redirects, and sends what it finds in the environment
-(organization, project) to whatever server is named.
+over all of it and an end stops them at once. It uses httpx rather than OpenAI's client, which
+reads answers of any size, follows redirects, and sends the organization and project that it finds
+in the environment to any server.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class OpenAiSpec(EngineSpec):
     supports_tool_choice: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
-        """Return which server it is and what it is sent; raises UserError for what cannot be."""
+        """Return the server's name and what it is sent; raises UserError for unusable settings."""
         _check(self)
         return {
             "kind": self.kind,
@@ -92,7 +92,7 @@ class OpenAiSpec(EngineSpec):
         }
 
     def version(self) -> str:
-        """Return the version of the requests' form; the server alone knows what answers."""
+        """Return the version of the form of requests; a server does not tell what it runs."""
         return "chat completions 1"
 
     def served_name(self, model: ModelSpec) -> str:
@@ -101,11 +101,11 @@ class OpenAiSpec(EngineSpec):
 
     @property
     def lanes(self) -> int:
-        """Return how many requests are on their way at once."""
+        """Return how many requests may be on their way at once."""
         return self.concurrency
 
     def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "OpenAiEngine":  # noqa: ARG002
-        """Return the engine, not yet connected; raises UserError for a key that is not there."""
+        """Return the engine, which connects at its first request; raises UserError for no key."""
         _check(self)
         return OpenAiEngine(self, model)
 
@@ -367,6 +367,6 @@ def _arrived(
 
 
 def _count(counts: Counter[str], name: str) -> None:
-    """Count a server's word, as long as there are few different ones."""
+    """Count a word of a server; new words only up to `MOST_REPORTED`, so that memory is bounded."""
     if name in counts or len(counts) < MOST_REPORTED:
         counts[name] += 1

@@ -84,7 +84,7 @@ _OTHER = re.compile(
 
 
 class RefusedError(Exception):
-    """The server will not answer this request, however often it is made."""
+    """The server refuses this request for good: asking again would change nothing."""
 
 
 class BusyError(Exception):
@@ -99,10 +99,11 @@ class BusyError(Exception):
 
 
 def is_too_long(status: int, error: Any) -> bool:
-    """Return whether the server says that the prompt is longer than its model reads.
+    """Return whether an error says that the prompt is longer than the model's context.
 
-    The status decides how clearly it has to say so: llama.cpp answers 400 or 500, TGI 422, and
-    other errors of status 500 may quote a prompt that speaks of contexts.
+    A status that blames the request (400, 413, 422) needs a hint. Any other needs a sentence that
+    says it by itself, or figures: llama.cpp answers 500, but other errors of status 500 may quote a
+    prompt that speaks of contexts.
     """
     said = [" ".join(word.split())[:MAX_BEFORE_PROMPT] for word in words_of(error)]
     if any(_OTHER.search(word) for word in said):
@@ -130,7 +131,7 @@ def status_of(error: Any) -> int:
 
 
 def refusal_in(content: bytes) -> Any:
-    """Return the error that the body of a refused request holds, None where none can be told.
+    """Return the error in the body of a refused request, or None for a body of another form.
 
     Servers write ``{"error": {...}}``, ``{"error": "..."}``, the error itself, ``{"detail": ...}``
     (FastAPI), ``{"message": ..., "error": "Bad Request"}``, or a list of one of these (Google).
