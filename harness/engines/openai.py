@@ -25,6 +25,7 @@ from harness.completions import Completion, Request, failed
 from harness.engines import openai_errors as errors
 from harness.engines import openai_wire as wire
 from harness.engines.base import EngineSpec
+from harness.engines.context_refusals import is_too_long
 from harness.engines.openai_errors import BusyError, RefusedError
 from harness.engines.openai_http import asked_wait, client_of, key_of
 from harness.errors import UserError
@@ -317,7 +318,8 @@ class OpenAiEngine:
         words = f"HTTP {status}: {errors.said_in(error, content, self._key)}"
         if problem := self._of_the_run(status, error):
             return UserError(f"{problem} ({words})")
-        if errors.is_too_long(status, error or content.decode("utf-8", "replace")):
+        plain = content[: errors.MAX_READ].decode("utf-8", "replace")
+        if is_too_long(status, errors.words_of(error or plain)):
             return RefusedError(f"prompt exceeds the context ({words})")
         if status in BUSY or status >= 500 or status < 300:
             return BusyError(words, asked_wait(headers), status in AWAY)

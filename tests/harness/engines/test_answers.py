@@ -239,6 +239,14 @@ FURTHER = {
         error(400, "The prompt triggered the content management policy", code="content_filter"),
         text="", status="error", usage=(0, 0), reason=None, error="content management",
     ),
+    "a status that is a word, in a 200": shape(
+        of_json({"error": {"message": "no such field", "code": "400"}}),
+        text="", status="error", usage=(0, 0), reason=None, error="HTTP 400: no such field",
+    ),
+    "a status beside a code, in a 200": shape(
+        of_json({"error": {"message": "no such field", "code": "bad", "status": 422}}),
+        text="", status="error", usage=(0, 0), reason=None, error="HTTP 422: no such field",
+    ),
     "usage as text": shape(counted('{"prompt_tokens": 7}'), usage=(None, None)),
     "usage as dicts": shape(tokens({"value": 7}, [3]), usage=(None, None)),
     "usage of another protocol": shape(
