@@ -252,7 +252,7 @@ class OpenAiEngine:
             except BusyError as error:
                 if error.away and gone_since is None:
                     gone_since = self._answered
-                # A gateway that answers others refuses this request, and is not gone.
+                # Where other requests are answered meanwhile, the server is not gone.
                 gone = error.away and self._answered and gone_since == self._answered
                 if attempt >= tries + (MORE_TRIES if gone else 0):
                     return failed(f"{error} (tried {attempt + 1} times)")
@@ -308,7 +308,9 @@ class OpenAiEngine:
         except (httpx.NetworkError, httpx.ProtocolError) as error:
             if isinstance(error, httpx.ConnectError):
                 raise
-            raise BusyError(f"the connection broke ({type(error).__name__})") from None
+            # Tunnels and port mappings accept connections for a server that is gone, and cut them.
+            broke = f"the connection broke ({type(error).__name__})"
+            raise BusyError(broke, away=True) from None
         return reply.status_code, reply.headers, bytes(received)
 
     def _refusal(

@@ -22,7 +22,7 @@ class RefusedError(Exception):
 class BusyError(Exception):
     """The request may be answered later; ``wait`` is what the server asks for, in seconds.
 
-    ``away`` says that a gateway answers in place of the server.
+    ``away`` says that the server itself may be gone: a gateway answers, or a connection is cut.
     """
 
     def __init__(self, reason: str, wait: float = 0.0, away: bool = False) -> None:

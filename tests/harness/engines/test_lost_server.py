@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from support.asking import MODEL, ask, spec
-from support.chat_server import Answer, Asked, MortalServer, chat_serving, error, said
+from support.chat_server import CUT, Answer, Asked, MortalServer, chat_serving, error, said
 
 from harness.completions import Completion
 from harness.errors import UserError
@@ -81,14 +81,14 @@ def test_a_server_that_never_was_there_is_given_up_sooner(monkeypatch):
     assert clock.pauses == 5
 
 
-@pytest.mark.parametrize("status", [502, 503, 504])
-def test_a_gateway_that_stands_in_for_a_lost_server_is_waited_for_as_long(monkeypatch, status):
+@pytest.mark.parametrize("stand_in", [*(error(s, "no upstream") for s in (502, 503, 504)), CUT])
+def test_a_gateway_that_stands_in_for_a_lost_server_is_waited_for_as_long(monkeypatch, stand_in):
     found: dict[int, Completion] = {}
     clock = Clock(monkeypatch, lambda _: None)
 
     def answer(asked: Asked) -> Answer:
         gone = asked.number >= 3 and clock.now < MINUTE
-        return error(status, "no upstream") if gone else said(asked.prompt)
+        return stand_in if gone else said(asked.prompt)
 
     with chat_serving(answer) as server:
         collect(server.url, found, concurrency=1)
