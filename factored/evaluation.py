@@ -18,7 +18,7 @@ from harness.errors import RunFailedError
 from harness.folders import RunFolder
 from harness.hashing import digest_of
 from harness.outcomes import Command, Outcome, Plan
-from harness.remarks import beside_remark, closed_remark, empty_remark
+from harness.remarks import BESIDE_REMEDY, beside_remark, closed_remark, empty_remark
 from harness.run import Executed, Produced, execute
 from harness.terminal import console, say
 from harness.tracking import TrackerLog
@@ -134,9 +134,11 @@ def _notes(usage: Mapping[str, Usage]) -> list[str]:
 def _check_empties(usage: Mapping[str, Usage], max_empty_rate: float, folder: RunFolder) -> None:
     for role, counts in usage.items():
         if counts.empty > max_empty_rate * counts.calls:
+            where = ", and the server put text into its reasoning" if counts.beside else ""
+            remedy = BESIDE_REMEDY if counts.beside else "mend the server"
             raise RunFailedError(
-                f"{counts.empty} of {counts.calls} replies of the {role} are empty: mend the"
-                f" server, move {folder.path} away and run the same command again, or raise"
+                f"{counts.empty} of {counts.calls} replies of the {role} are empty{where}:"
+                f" {remedy}, move {folder.path} away and run the same command again, or raise"
                 " report.max_empty_rate"
             )
 

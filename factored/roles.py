@@ -75,9 +75,9 @@ class Usage:
     """What a role has cost in one episode; ``cost`` in US dollars.
 
     ``truncated`` counts replies cut at their length, ``shortened`` dialogues of which the role was
-    shown a part, ``retries`` calls that failed and were made again. Of the replies ``empty`` have
-    no text, ``beside`` had text in a field that holds no reply, ``closed`` end a thought that they
-    did not begin, and ``without_usage`` left out a count of tokens, which cost and sums then lack.
+    shown a part, ``retries`` calls that failed and were made again. Of a server's replies ``empty``
+    have no text, ``beside`` had text in a field that holds no reply, ``closed`` end a thought that
+    they did not begin, and ``without_usage`` left out a count of tokens: cost and sums lack it.
     """
 
     calls: int = 0
@@ -210,7 +210,8 @@ class Role:
         usage.prompt_tokens += prompt or 0
         usage.completion_tokens += written or 0
         usage.truncated += completion.status == "truncated"
-        usage.empty += completion.status == "empty"
+        # A model here that writes nothing has no server to blame: its episodes end by punts.
+        usage.empty += completion.status == "empty" and self.settings.engine.asks_server
         usage.beside += completion.text_in is not None
         usage.closed += closes_unopened(completion.text)
         usage.cost += (price.prompt * (prompt or 0) + price.completion * (written or 0)) / 1e6

@@ -15,6 +15,7 @@ from harness.errors import RunFailedError, UserError
 from harness.folders import RunFolder
 from harness.generation import Backend, PassCounts, generate
 from harness.progress import PassProgress
+from harness.remarks import BESIDE_REMEDY
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,12 @@ def check_empties(completions: Sequence[Completion], max_empty_rate: float) -> N
     blank = [reply for reply in completions if not reply.text.strip(" \n")]
     empties = [reply for reply in blank if reply.status == "empty"]
     if len(empties) > max_empty_rate * len(completions):
-        where = next((f" (text stands in {r.text_in})" for r in empties if r.text_in), "")
+        field = next((reply.text_in for reply in empties if reply.text_in), None)
+        where = f", and the server put text into {field}" if field else ""
+        remedy = BESIDE_REMEDY if field else "mend the server or the prompt"
         raise RunFailedError(
-            f"{len(empties)} of {len(completions)} rows are empty{where}: mend the server or the"
-            " prompt and run the same command again, or raise report.max_empty_rate"
+            f"{len(empties)} of {len(completions)} rows are empty{where}: {remedy}, and run the"
+            " same command again, or raise report.max_empty_rate"
         )
 
 

@@ -6,6 +6,12 @@ from harness.completions import Completion
 from harness.models import ModelSpec
 from harness.thoughts import closes_unopened
 
+# What to set where a server puts text beside the reply.
+BESIDE_REMEDY = (
+    "leave room for an answer after the thoughts (decoding.max_new_tokens, or a thinking budget in"
+    " engine.extra), or start the server without its reasoning parser"
+)
+
 
 def remarks(completions: Sequence[Completion], model: ModelSpec) -> list[str]:
     """Return a line for each thing worth a look in a pass, with the number of its rows."""
@@ -37,9 +43,8 @@ def empty_remark(empty: int, of: int, noun: str) -> str:
 def beside_remark(beside: int, of: int, noun: str, field: str) -> str:
     """Say where a server put the text of replies that have none themselves, and what to set."""
     return (
-        f"{beside} of {of} {noun} have no text, and the server put text into {field}: leave room"
-        " for an answer after the thoughts (decoding.max_new_tokens, or a thinking budget in"
-        " engine.extra), or start the server without its reasoning parser"
+        f"{beside} of {of} {noun} have no text, and the server put text into {field}:"
+        f" {BESIDE_REMEDY}"
     )
 
 

@@ -1,5 +1,6 @@
 """A sweep: all jobs checked before the first starts, each done once, and one table at the end."""
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -126,13 +127,29 @@ def show_sweep(
     for name, text in legend.items():
         say(console, f"{name}: {text}")
     say(console, _totals(sweep, outcomes))
-    for job, outcome in zip(sweep.jobs, outcomes, strict=False):
-        for note in outcome.notes:
-            say(console, f"note: {printable(f'{job.label}: {note}' if job.label else note)}")
+    for note in _notes(sweep, outcomes):
+        say(console, f"note: {printable(note)}")
     for outcome, command in zip(outcomes, commands, strict=False):
         if outcome.code:
             say(console, f"failed: {outcome.error}")
             say(console, f"  {command}")
+
+
+def _notes(sweep: Sweep, outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the arms' notes; of those that differ in figures alone the first, with their number.
+
+    A sweep over a server that leaves something open would else say the same for every arm.
+    """
+    alike: dict[str, list[str]] = {}
+    for job, outcome in zip(sweep.jobs, outcomes, strict=False):
+        for note in outcome.notes:
+            labelled = f"{job.label}: {note}" if job.label else note
+            alike.setdefault(re.sub(r"[0-9.]+", "#", note), []).append(labelled)
+    more = {1: "", 2: " (and so in another arm)"}
+    return [
+        f"{same[0]}{more.get(len(same), f' (and so in {len(same) - 1} other arms)')}"
+        for same in alike.values()
+    ]
 
 
 def _table(sweep: Sweep, outcomes: Sequence[Outcome]) -> Table:

@@ -1,9 +1,9 @@
 """The engine for servers that speak OpenAI's chat completions, on a machine of yours or hosted.
 
 Requests run side by side on an event loop in a thread of its own, so that each has one deadline
-over all of it and an end stops them at once. It stands on httpx and not on OpenAI's client, which
-reads answers of any size, follows redirects, and sends what it finds in the environment
-(organization, project) to whatever server is named.
+over all of it and an end stops them at once. It uses httpx rather than OpenAI's client, which
+reads answers of any size, follows redirects, and sends the organization and project that it finds
+in the environment to any server.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from harness.completions import Completion, Request, failed
 from harness.engines import openai_errors as errors
 from harness.engines import openai_wire as wire
 from harness.engines.base import EngineSpec
+from harness.engines.context_refusals import is_too_long
 from harness.engines.openai_errors import BusyError, RefusedError
 from harness.engines.openai_http import asked_wait, client_of, key_of
 from harness.errors import UserError
@@ -80,7 +81,7 @@ class OpenAiSpec(EngineSpec):
     supports_tool_choice: ClassVar[bool] = True
 
     def identity(self) -> dict[str, Any]:
-        """Return which server it is and what it is sent; raises UserError for what cannot be."""
+        """Return the server's name and what it is sent; raises UserError for unusable settings."""
         _check(self)
         return {
             "kind": self.kind,
@@ -92,7 +93,7 @@ class OpenAiSpec(EngineSpec):
         }
 
     def version(self) -> str:
-        """Return the version of the requests' form; the server alone knows what answers."""
+        """Return the version of the form of requests; a server does not tell what it runs."""
         return "chat completions 1"
 
     def served_name(self, model: ModelSpec) -> str:
@@ -101,11 +102,11 @@ class OpenAiSpec(EngineSpec):
 
     @property
     def lanes(self) -> int:
-        """Return how many requests are on their way at once."""
+        """Return how many requests may be on their way at once."""
         return self.concurrency
 
     def open(self, model: ModelSpec, checkpoint: Checkpoint | None) -> "OpenAiEngine":  # noqa: ARG002
-        """Return the engine, not yet connected; raises UserError for a key that is not there."""
+        """Return the engine, which connects at its first request; raises UserError for no key."""
         _check(self)
         return OpenAiEngine(self, model)
 
@@ -142,8 +143,7 @@ class OpenAiEngine:
         """Raises UserError for a model or key that cannot be used."""
         if model.kind == "base":
             raise UserError(
-                f"model '{model.name}' is a base checkpoint, which no chat completions are asked"
-                " of: use engine=hf"
+                f"model '{model.name}' is a base checkpoint, which knows no chat: use engine=hf"
             )
         if model.template and "template" not in spec.takes:
             raise UserError(
@@ -197,7 +197,7 @@ class OpenAiEngine:
                 future.cancel()
 
     def close(self) -> None:
-        """End what is on its way; whoever waits for it gets a CancelledError."""
+        """Cancel the requests that are on their way; their callers get a CancelledError."""
         if self._loop.is_closed():
             return
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
@@ -213,7 +213,7 @@ class OpenAiEngine:
         await self._client.aclose()
 
     async def _answer(self, index: int, request: Request) -> Answered:
-        """The completion of one request; raises UserError where no request gets any."""
+        """Return a completion with its index; raises UserError once the server fails them all."""
         sent = wire.body_of(request, self.model, self._form)
         body = json.dumps(sent, allow_nan=False).encode("ascii")
         async with self._slots:
@@ -230,15 +230,17 @@ class OpenAiEngine:
         return index, completion
 
     async def _tried(self, request: Request, body: bytes) -> Completion:
-        """The completion, after as many tries as it takes; failed after the last."""
+        """Send a request until it is answered or its tries are used up, which makes it failed."""
         import httpx
 
         empty, gone_since = 0, None
-        for attempt in range(self.spec.retries + MORE_TRIES + 1):
-            tries, wait = self.spec.retries, 0.0
+        tries, most_empty = self.spec.retries, min(MOST_EMPTY, self.spec.retries)
+        for attempt in range(tries + MORE_TRIES + 1):
+            wait = 0.0
             try:
                 completion = await self._ask(request, body)
-                if not completion.unanswered or empty == min(MOST_EMPTY, self.spec.retries):
+                enough = empty == most_empty or attempt == tries + MORE_TRIES
+                if enough or not completion.unanswered:
                     return completion
                 empty += 1
                 self.counters["empty_asked_again"] += 1
@@ -250,7 +252,7 @@ class OpenAiEngine:
             except BusyError as error:
                 if error.away and gone_since is None:
                     gone_since = self._answered
-                # A gateway that answers others refuses this request, and is not gone.
+                # Where other requests are answered meanwhile, the server is not gone.
                 gone = error.away and self._answered and gone_since == self._answered
                 if attempt >= tries + (MORE_TRIES if gone else 0):
                     return failed(f"{error} (tried {attempt + 1} times)")
@@ -259,13 +261,22 @@ class OpenAiEngine:
         raise AssertionError("the last try returns or raises")
 
     def _pause(self, attempt: int) -> float:
-        """The pause, doubled with each attempt, less up to half so that requests spread out."""
+        """Return seconds, doubled with each attempt; less up to half, so that requests spread."""
         whole = min(self.spec.pause_s * 2.0**attempt, LONGEST_PAUSE_S)
         return whole * random.uniform(0.5, 1.0)
 
     async def _ask(self, request: Request, body: bytes) -> Completion:
         status, headers, content = await self._post(body)
-        if status != 200:
+        try:
+            return self._read(request, status, headers, content)
+        except RecursionError:
+            raise BusyError("the answer is nested too deeply") from None
+
+    def _read(
+        self, request: Request, status: int, headers: Mapping[str, str], content: bytes
+    ) -> Completion:
+        """Return the completion in an answer, or raise the exception for the error in it."""
+        if not 200 <= status < 300:  # some gateways answer 201
             raise self._refusal(status, headers, content, errors.refusal_in(content))
         answer = wire.parsed(content, self._key)
         if error := wire.error_in(answer):
@@ -277,7 +288,7 @@ class OpenAiEngine:
         return completion
 
     async def _post(self, body: bytes) -> tuple[int, "httpx.Headers", bytes]:
-        """Status, headers and body; the body is bounded and as it came over the wire."""
+        """Send a body; return the answer's status, headers and bytes, at most ``max_bytes``."""
         import httpx
 
         received = bytearray()
@@ -297,17 +308,20 @@ class OpenAiEngine:
         except (httpx.NetworkError, httpx.ProtocolError) as error:
             if isinstance(error, httpx.ConnectError):
                 raise
-            raise BusyError(f"the connection broke ({type(error).__name__})") from None
+            # Tunnels and port mappings accept connections for a server that is gone, and cut them.
+            broke = f"the connection broke ({type(error).__name__})"
+            raise BusyError(broke, away=True) from None
         return reply.status_code, reply.headers, bytes(received)
 
     def _refusal(
         self, status: int, headers: Mapping[str, str], content: bytes, error: Any
     ) -> Exception:
-        """The exception for an error of the server: of this request, or of the whole run."""
+        """Return the exception for a server's error; UserError for one that ends the run."""
         words = f"HTTP {status}: {errors.said_in(error, content, self._key)}"
         if problem := self._of_the_run(status, error):
             return UserError(f"{problem} ({words})")
-        if errors.is_too_long(status, error or content.decode("utf-8", "replace")):
+        plain = content[: errors.MAX_READ].decode("utf-8", "replace")
+        if is_too_long(status, errors.words_of(error or plain)):
             return RefusedError(f"prompt exceeds the context ({words})")
         if status in BUSY or status >= 500 or status < 300:
             return BusyError(words, asked_wait(headers), status in AWAY)
@@ -315,7 +329,7 @@ class OpenAiEngine:
         return RefusedError(words)
 
     def _of_the_run(self, status: int, error: Any) -> str | None:
-        """The problem that every request will meet, and what to do about it; None for others."""
+        """Return the problem that every request will meet, and what to do; None for others."""
         spec, server = self.spec, self.spec.base_url
         if 300 <= status < 400:
             return f"{server} redirects, which is not followed: set engine.base_url to the new one"
@@ -357,6 +371,6 @@ def _arrived(
 
 
 def _count(counts: Counter[str], name: str) -> None:
-    """Count a server's word, as long as there are few different ones."""
+    """Count a word of a server; new words only up to `MOST_REPORTED`, so that memory is bounded."""
     if name in counts or len(counts) < MOST_REPORTED:
         counts[name] += 1

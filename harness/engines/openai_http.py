@@ -20,7 +20,7 @@ LONGEST_WAIT_S = 300.0  # of what a server may ask for
 
 
 def key_of(variable: str | None) -> str | None:
-    """Return the key that a variable holds; raises UserError, which never shows it, for no key."""
+    """Return the key that a variable holds; raises UserError, without its text, for no key."""
     if variable is None:
         return None
     key = os.environ.get(variable, "").strip()

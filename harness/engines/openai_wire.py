@@ -135,19 +135,22 @@ def completion_of(body: Mapping[str, Any], request: Request) -> Completion:
 
 
 def finish_reason(body: Mapping[str, Any]) -> str:
-    """Return the spelling of an answer's finish reason; "null", "absent" or "empty" for none."""
+    """Return the spelling of an answer's finish reason; "null", "absent" or "empty" for none.
+
+    Of a reason that is no text it is the type, e.g. "dict".
+    """
     choice, _ = _choice(body)
     if "finish_reason" not in choice:
         return "absent"
     reason = choice["finish_reason"]
     if reason is None or reason == "":
         return "null" if reason is None else "empty"
-    spelt = reason if isinstance(reason, str) else json.dumps(reason)
+    spelt = reason if isinstance(reason, str) else type(reason).__name__
     return readable(spelt)[:MAX_REASON]
 
 
 def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """The first choice, and its message."""
+    """Return the first choice and its message; raises BusyError if there is none."""
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         raise BusyError("the answer holds no choices")
@@ -158,7 +161,7 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """The text, or the words of a refusal; of a list of parts, those that are text."""
+    """Return the text, the words of a refusal, or the joined text parts of a list."""
     content = message.get("content")
     if isinstance(content, dict):
         content = [content]
@@ -178,7 +181,12 @@ def _part(part: Any) -> str:
 
 
 def _text_in(message: Mapping[str, Any]) -> str | None:
-    """The field in which reasoning stands: DeepSeek, SGLang and older vLLM name it the first way"""
+    """Return the field that holds reasoning, for a message without text; None without any."""
+    parts = message.get("content")
+    if isinstance(parts, list) and any(
+        isinstance(part, dict) and part.get("type") in ("thinking", "reasoning") for part in parts
+    ):
+        return "content"  # of Mistral, whose thoughts are parts of it
     for field in ("reasoning_content", "reasoning"):
         found = message.get(field)
         if isinstance(found, str) and found.strip():
@@ -188,13 +196,16 @@ def _text_in(message: Mapping[str, Any]) -> str | None:
 
 def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     calls = message.get("tool_calls") or []
+    older = message.get("function_call")  # the field before OpenAI had several calls
+    if not calls and isinstance(older, dict) and older.get("name"):
+        calls = [{"function": older}]
     if not isinstance(calls, list):
         raise BusyError("the answer's tool_calls are no list")
     return tuple(_call(call) for call in calls)
 
 
 def _call(call: Any) -> ToolCall:
-    """The call as the model wrote it; nothing checks it against the tools' schemas here."""
+    """Return the call as the model wrote it, not checked against the tools' schemas."""
     function = call.get("function") if isinstance(call, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str) or not isinstance(function, dict):
@@ -205,12 +216,12 @@ def _call(call: Any) -> ToolCall:
 
 
 def _whole(text: str) -> str:
-    """The text with a replacement character for each half of a character (UTF-8 has none)."""
+    """Return the text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _count(body: Mapping[str, Any], name: str) -> int | None:
-    """The count of tokens; None where the server tells none that can be one."""
+    """Return a count of tokens (20, 20.0 or "20"); None for anything else: it is unknown."""
     usage = body.get("usage")
     found = usage.get(name) if isinstance(usage, dict) else None
     if isinstance(found, str):
@@ -224,7 +235,7 @@ def _count(body: Mapping[str, Any], name: str) -> int | None:
 
 
 def answering(body: Mapping[str, Any]) -> str:
-    """Return who answers, as the server says: the model, and the version of what runs it."""
+    """Return the model and the version (`system_fingerprint`) that the server names."""
     known = [body.get(name) for name in ("model", "system_fingerprint")]
     return " ".join(readable(word)[:100] for word in known if isinstance(word, str)) or "unknown"
 
@@ -241,9 +252,9 @@ def parsed(content: bytes, key: str | None) -> Mapping[str, Any]:
 
 
 def error_in(body: Mapping[str, Any]) -> Any:
-    """Return the error that an answer carries, whatever its status; None where it has none.
+    """Return the error in an answer of status 2xx, None if there is none.
 
-    An error without a word beside choices is none: some gateways always send the field.
+    An error without words beside choices counts as none: some gateways always send the field.
     """
     choices = body.get("choices")
     found = body.get("error") or (body if body.get("object") == "error" else None)

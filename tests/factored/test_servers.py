@@ -15,9 +15,11 @@ from support.chat_server import (
     Answer,
     Asked,
     ChatServer,
+    MortalServer,
     chat_serving,
     error,
     faulty,
+    of_json,
     said,
 )
 from support.entries import Entry
@@ -439,3 +441,153 @@ def test_dialogues_go_side_by_side_and_none_waits_for_the_slowest(outside):
 
     with playing(answer, "act", outside, "domain.tasks=[0,2,4]") as (_, run):
         assert metrics_of(run())["pass"][0]["value"] == 1.0
+
+
+def edited(
+    answer: Callable[[Asked], Answer], role: str, edit: Callable[[dict[str, Any]], None]
+) -> Callable[[Asked], Answer]:
+    """The same answers, those to a role with their JSON changed in place."""
+
+    def changed(asked: Asked) -> Answer:
+        content = json.loads(answer(asked).content)
+        edit(content)
+        return of_json(content)
+
+    return of_role(role, changed, answer)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_without_text_or_tokens_is_trouble_and_no_turn_of_its_own(role, outside):
+    nothing = said("", usage={"prompt_tokens": 9, "completion_tokens": 0})
+    served = of_role(role, lambda _: nothing, Cast("factored"))
+    with playing(served, "factored", outside, "report.max_error_rate=1.0") as (_, run):
+        rows = rows_of(run())
+    assert {row["ended"] for row in rows} == {"infrastructure"}
+    assert {row["error"] for row in rows} == {f"{role}: the server gave neither text nor tokens"}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_cold_start_of_any_role_leaves_no_trace_in_the_result(role, tmp_path):
+    cast = Cast("factored")
+    with playing(cast, "factored", apart(tmp_path, "calm")) as (_, run):
+        calm = rows_of(run())
+    cold = said(None, usage={"prompt_tokens": 9, "completion_tokens": 0})
+    served = of_role(role, faulty(cast, cold), cast)
+    with playing(served, "factored", apart(tmp_path, "cold")) as (_, run):
+        assert rows_of(run()) == calm
+
+
+def test_a_planner_whose_words_all_stand_in_its_reasoning_fails_the_arm_and_says_where(outside):
+    hidden = said("", reasoning_content="Let me see.")
+    served = of_role("planner", lambda _: hidden, Cast("factored"))
+    with (
+        playing(served, "factored", outside) as (_, run),
+        pytest.raises(RunFailedError, match=r"of \d+ replies of the planner are empty"),
+    ):
+        run()
+    with playing(served, "factored", outside, "report.max_empty_rate=1") as (_, run):
+        result = run()
+    manifest = json.loads((result.folder / "manifest.json").read_text())
+    assert any("reasoning_content" in note for note in manifest["about"]["notes"])
+    assert metrics_of(result)["usage"]["planner"]["beside"] > 0
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_thought_that_a_template_opened_is_left_out_of_any_role_s_words(role, tmp_path):
+    cast = Cast("factored")
+    with playing(cast, "factored", apart(tmp_path, "calm")) as (_, run):
+        calm = run()
+
+    def think(content: dict[str, Any]) -> None:
+        message = content["choices"][0]["message"]
+        message["content"] = f"Who is it? ###STOP###\n</think>\n\n{message['content']}"
+
+    with playing(edited(cast, role, think), "factored", apart(tmp_path, "thinking")) as (_, run):
+        result = run()
+    assert metrics_of(result)["pass"] == metrics_of(calm)["pass"]
+    assert [row["turns"] for row in rows_of(result)] == [row["turns"] for row in rows_of(calm)]
+    manifest = json.loads((result.folder / "manifest.json").read_text())
+    assert any(
+        f"replies of the {role} hold </think>" in note for note in manifest["about"]["notes"]
+    )
+
+
+def test_usage_that_servers_leave_out_is_unknown_in_manifest_and_table(entry: Entry, tmp_path):
+    def silent(content: dict[str, Any]) -> None:
+        del content["usage"]
+
+    cast = Cast("factored")
+    for roles in (("planner",), ROLES):
+        answer: Callable[[Asked], Answer] = cast
+        for role in roles:
+            answer = edited(answer, role, silent)
+        folders = apart(tmp_path, f"{len(roles)}")
+        prices = ("planner.price.prompt=2", "planner.price.completion=8")
+        with chat_serving(answer) as server:
+            ended = entry(
+                "--config-name=taubench", "tracker=none", *settings(server, "factored"), *prices,
+                *folders,
+            )  # fmt: skip
+        assert ended.code == 0, ended.err
+        assert "unknown" in ended.out
+        (folder,) = Path(folders[0].partition("=")[2]).iterdir()
+        manifest = json.loads((folder / "manifest.json").read_text())
+        counts = manifest["counts"]
+        assert (counts["prompt_tokens"] is None) is (roles == ROLES)
+        assert 0 < counts["without_usage"] <= counts["model_calls"]
+        assert manifest["engines"]["planner"]["finish_reasons"]["stop"] > 0
+
+
+def test_a_server_that_dies_in_a_dialogue_and_comes_back_leaves_no_trace(tmp_path, monkeypatch):
+    cast = Cast("act")
+    with playing(cast, "act", apart(tmp_path, "calm")) as (_, run):
+        calm = rows_of(run())
+
+    def answer(asked: Asked) -> Answer:
+        if asked.number == 12 and not server.deaths:
+            server.kill()
+        return cast(asked)
+
+    pauses = 0
+
+    async def paused(_: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == 5:  # beyond engine.retries
+            server.start()
+
+    server = MortalServer(answer)
+    monkeypatch.setattr("harness.engines.openai.asyncio.sleep", paused)
+    at = ChatServer(server.url, server.asked)
+    try:
+        config = compose_taubench(*settings(at, "act", "pool.workers=1"), *apart(tmp_path, "rough"))
+        assert rows_of(evaluate(arm_of(config))) == calm
+    finally:
+        server.kill()
+    assert server.deaths == 2
+    assert pauses == 5
+
+
+def test_a_server_that_dies_for_good_ends_the_run_and_keeps_whole_dialogues(outside):
+    cast = Cast("act")
+    alive = 25
+
+    def answer(asked: Asked) -> Answer:
+        if asked.number == alive:
+            server.kill()
+        return cast(asked)
+
+    server = MortalServer(answer)
+    at = ChatServer(server.url, server.asked)
+    config = compose_taubench(*settings(at, "act", "pool.workers=1"), *outside)
+    with pytest.raises(UserError, match="has gone and not come back"):
+        evaluate(arm_of(config))
+    (folder,) = Path(outside[0].partition("=")[2]).iterdir()
+    kept = read_jsonl(folder / "generations.jsonl")
+    assert kept
+    assert all(row["reward"] == 1.0 for row in kept)
+    server.start()
+    result = evaluate(arm_of(config))
+    server.kill()
+    assert metrics_of(result)["pass"][0]["value"] == 1.0
+    assert all(asked.again == 0 for asked in server.asked), "what was answered is not asked again"

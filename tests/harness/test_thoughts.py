@@ -1,6 +1,13 @@
 import pytest
 
-from harness.thoughts import after_thoughts, opens_thought, thought_is_open, without_thoughts
+from harness.thoughts import (
+    after_thoughts,
+    closes_unopened,
+    opens_thought,
+    thought_is_open,
+    without_thoughts,
+    without_unopened,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,3 +27,26 @@ def test_thoughts_are_told_from_what_is_said(text: str, without: str, after: str
     assert after_thoughts(text) == after
     assert thought_is_open(text) is is_open
     assert opens_thought(text) is ("<" in text.replace("</", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a</think> b", "b"),
+        ("a</THINKING>\n\nb <think>c</think> d", "b <think>c</think> d"),
+        ("</think>b", "b"),
+        ("a</think>", ""),
+        ("plain ", "plain "),
+        ("<think>a</think> b", "<think>a</think> b"),
+        ("<think>a</think> b</think> c", "<think>a</think> b</think> c"),
+        ("a <think>b", "a <think>b"),
+    ],
+)
+def test_a_thought_that_the_prompt_opened_is_told_by_its_end_alone(text: str, left: str):
+    assert without_unopened(text) == left
+    assert closes_unopened(text) is (text != left)
+
+
+def test_a_long_text_without_a_thought_is_read_in_no_time():
+    for text in ("<" * 200_000, "</think" * 50_000, "a" * 1_000_000):
+        assert without_unopened(text) == text

@@ -1,5 +1,6 @@
 """Shapes of answers that servers were reported to give, each with the completion it becomes."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -85,9 +86,9 @@ UNKNOWN = {
     "absent": shape(ended(ABSENT), reason="absent"),
     "empty": shape(ended(""), reason="empty"),
     "unheard of": shape(ended("because"), reason="because"),
-    "a number": shape(ended(3), reason="3"),
-    "a dict": shape(ended({"type": "stop"}), reason='{"type": "stop"}'),
-    "a list": shape(ended(["stop"]), reason='["stop"]'),
+    "a number": shape(ended(3), reason="int"),
+    "a dict": shape(ended({"type": "stop"}), reason="dict"),
+    "a list": shape(ended(["stop"]), reason="list"),
     "an unprintable word": shape(ended("\x1b[2J"), reason="\\x1b[2J"),
     "a page": shape(ended("x" * 9000), reason="x" * 60),
 }
@@ -184,12 +185,87 @@ CONTENT = {
     "spaces to keep the line open": shape(Answer(b"\n \n" + said("She.").content)),
     "a closing tag alone": shape(said("It was</think>She."), text="It was</think>She."),
 }  # fmt: skip
+FURTHER = {
+    "created": shape(Answer(said("She.").content, 201)),
+    "accepted and queued": shape(
+        of_json({"requestId": "1", "status": "pending"}, 202), said("She."), asked=2
+    ),
+    "no content at all": shape(Answer(b"", 204), said("She."), asked=2),
+    "line ends without a token": shape(said("\n\n", usage=NOTHING), said("She."), asked=2, again=1),
+    "thoughts as parts alone": shape(
+        said([{"type": "thinking", "thinking": "It was she."}]),  # type: ignore[arg-type]
+        text="", status="empty", text_in="content",
+    ),
+    "thoughts as parts and a text": shape(
+        said([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "She."}])  # type: ignore[arg-type]
+    ),
+    "a part without words": shape(
+        said([{"type": "text", "text": ""}], usage=NOTHING),  # type: ignore[arg-type]
+        said("She."), asked=2, again=1,
+    ),
+    "a part that is null": shape(said([None, {"type": "text", "text": "She."}])),  # type: ignore[arg-type]
+    "a second choice": shape(
+        of_json({
+            "choices": [
+                {"message": {"content": "She."}, "finish_reason": "stop"},
+                {"message": {"content": "He."}, "finish_reason": "length"},
+            ],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+        })
+    ),
+    "choices that are no list": shape(
+        of_json({"choices": {"0": {"message": {"content": "x"}}}}), said("She."), asked=2
+    ),
+    "a chunk of a stream": shape(
+        of_json({"choices": [{"delta": {"content": "x"}, "finish_reason": None}]}),
+        said("She."), asked=2,
+    ),
+    "a stream": shape(Answer(b'data: {"choices": []}\n\ndata: [DONE]'), said("She."), asked=2),
+    "two answers in one": shape(Answer(said("a").content * 2), said("She."), asked=2),
+    "a login page": shape(Answer(b"<html>Log in</html>"), said("She."), asked=2),
+    "a message beside a null error": shape(
+        of_json(json.loads(said("She.").content) | {"error": None, "detail": ""})
+    ),
+    "an error as a word": shape(of_json({"error": "overloaded"}), said("She."), asked=2),
+    "overloaded": shape(error(529, "Overloaded"), said("She."), asked=2),
+    "an old call that nobody offered": shape(
+        ended("function_call", None, function_call={"name": "find", "arguments": "{}"}),
+        text="", status="error", usage=(0, 0), reason=None, error="no tool was offered",
+    ),
+    "an old call without a name": shape(
+        said("She.", function_call={"name": "", "arguments": ""})
+    ),
+    "a filtered prompt": shape(
+        error(400, "The prompt triggered the content management policy", code="content_filter"),
+        text="", status="error", usage=(0, 0), reason=None, error="content management",
+    ),
+    "a status that is a word, in a 200": shape(
+        of_json({"error": {"message": "no such field", "code": "400"}}),
+        text="", status="error", usage=(0, 0), reason=None, error="HTTP 400: no such field",
+    ),
+    "a status beside a code, in a 200": shape(
+        of_json({"error": {"message": "no such field", "code": "bad", "status": 422}}),
+        text="", status="error", usage=(0, 0), reason=None, error="HTTP 422: no such field",
+    ),
+    "usage as text": shape(counted('{"prompt_tokens": 7}'), usage=(None, None)),
+    "usage as dicts": shape(tokens({"value": 7}, [3]), usage=(None, None)),
+    "usage of another protocol": shape(
+        counted({"input_tokens": 7, "output_tokens": 3}), usage=(None, None)
+    ),
+    "nested too deeply": shape(
+        Answer(b'{"choices": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"), said("She."), asked=2
+    ),
+    "a stop in mixed case": shape(ended("Stop"), reason="Stop"),
+    "a length in words": shape(ended("max tokens"), reason="max tokens", status="truncated"),
+    "a null that is a word": shape(ended("null"), reason="null"),
+    "half a character": shape(said("She\ud800."), text="She\ufffd."),
+}  # fmt: skip
 SHAPES = {
     f"{kind}: {name}": found
     for kind, group in (
         ("finished", FINISHED), ("cut", CUT_OFF), ("unknown reason", UNKNOWN),
         ("held back", HELD_BACK), ("broken off", BROKEN), ("empty", EMPTIES),
-        ("text beside", BESIDE), ("usage", USAGE), ("content", CONTENT),
+        ("text beside", BESIDE), ("usage", USAGE), ("content", CONTENT), ("further", FURTHER),
     )
     for name, found in group.items()
 }  # fmt: skip

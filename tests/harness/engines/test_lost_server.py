@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from support.asking import MODEL, ask, spec
-from support.chat_server import Answer, Asked, MortalServer, chat_serving, error, said
+from support.chat_server import CUT, Answer, Asked, MortalServer, chat_serving, error, said
 
 from harness.completions import Completion
 from harness.errors import UserError
@@ -81,14 +81,14 @@ def test_a_server_that_never_was_there_is_given_up_sooner(monkeypatch):
     assert clock.pauses == 5
 
 
-@pytest.mark.parametrize("status", [502, 503, 504])
-def test_a_gateway_that_stands_in_for_a_lost_server_is_waited_for_as_long(monkeypatch, status):
+@pytest.mark.parametrize("stand_in", [*(error(s, "no upstream") for s in (502, 503, 504)), CUT])
+def test_a_gateway_that_stands_in_for_a_lost_server_is_waited_for_as_long(monkeypatch, stand_in):
     found: dict[int, Completion] = {}
     clock = Clock(monkeypatch, lambda _: None)
 
     def answer(asked: Asked) -> Answer:
         gone = asked.number >= 3 and clock.now < MINUTE
-        return error(status, "no upstream") if gone else said(asked.prompt)
+        return stand_in if gone else said(asked.prompt)
 
     with chat_serving(answer) as server:
         collect(server.url, found, concurrency=1)
@@ -108,3 +108,19 @@ def test_a_gateway_that_answers_others_is_not_waited_for(monkeypatch):
     assert found[11].error == "HTTP 503: not for you (tried 2 times)"
     assert sum(reply.status == "ok" for reply in found.values()) == 39
     assert clock.pauses == 1
+
+
+def test_a_server_that_comes_back_cold_is_asked_again_within_its_tries(monkeypatch):
+    nothing = said("", usage={"prompt_tokens": 7, "completion_tokens": 0})
+    found: dict[int, Completion] = {}
+
+    def answer(asked: Asked) -> Answer:
+        if 1 <= asked.number <= 10:
+            return error(503, "loading")
+        return nothing if asked.number == 11 else said(asked.prompt)
+
+    Clock(monkeypatch, lambda _: None)
+    with chat_serving(answer) as server:
+        collect(server.url, found, rows=2, concurrency=1)
+    assert found[1].unanswered, "the eleventh try is the last"
+    assert len(server.asked) == 12

@@ -140,11 +140,57 @@ TOO_LONG: dict[str, Answer] = {
                      f" OpenAIException - {VLLM}you requested 9000 tokens"),
     "chinese": error(400, "\u8f93\u5165\u5185\u5bb9\u8fc7\u957f\uff0c\u8d85\u8fc7\u6a21\u578b"
                      "\u4e0a\u4e0b\u6587\u957f\u5ea6\u9650\u5236"),
+    "fastapi's error": of_json({"detail": {"error": {"message": f"{VLLM}you requested 9 tokens"}}},
+                               400),
     "nest": of_json({"statusCode": 400, "message": "Prompt tokens exceed the context window of 4096"
                      " tokens", "error": "Bad Request"}, 400),
     "plain text": Answer(b"Requested tokens (2285) exceed context window of 2048", 500),
     "a rate's status": error(429, f"{VLLM}you requested 9000 tokens."),
 }  # fmt: skip
+# Wordings that were not known when the patterns were written: from public reports and clients'
+# tests, and of their pattern.
+FRESH = (
+    "tokens in request more than max tokens allowed",
+    "Model context window is 128k tokens, you requested 256k tokens",
+    "Context window exceeded: requested 12000 tokens",
+    "Prompt too large for this model",
+    "prompt too long",
+    "Input length 9000 tokens exceeds the model limit",
+    "total tokens 9000 exceeds the model's maximum of 8000",
+    "input exceeds the maximum number of tokens",
+    "Ollama error: context length exceeded, too many tokens",
+    "Codex ran out of room in the model's context window. Start a new conversation",
+    "Context overflow: prompt too large for the model",
+    "input is too long for the model",
+    "\u4e0a\u4e0b\u6587\u8fc7\u957f\uff0c\u8bf7\u538b\u7f29",
+    "The prompt (5000 tokens) does not fit into the context window (4096)",
+    "Prompt length 5000 > 4096",
+    "Sequence length 5000 exceeds max_position_embeddings 4096",
+    "Token indices sequence length is longer than the specified maximum sequence length for this"
+    " model (18294 > 16384)",
+    "Input prompt (2664 tokens) is too long and exceeds limit of 2048",
+    "Requested tokens 5000 exceed n_ctx=4096",
+    "the number of input tokens (5000) must not exceed 4096",
+    "max_model_len is 4096 but the prompt has 5000 tokens",
+    "The total number of tokens (prompt + max_tokens = 9000) exceeds the model's limit of 8192",
+    "Your prompt is longer than the context of this model (8192 tokens)",
+    "messages too long: 9000 tokens, limit 8192",
+    "The conversation is too long for the model's context",
+    "Conversation exceeded the token limit of 8192",
+    "inputs must be shorter than 4096 tokens, got 5000",
+    "This model only supports 4096 tokens of context, 5000 were given for your prompt",
+    "The context is full (4096 tokens)",
+    "This model's context window is 8,192 tokens.",
+    "context window is 32k tokens",
+    "Request requires 5000 tokens, which is over the context limit of 4096",
+    "exceeded context limit",
+    "Prompt has too many tokens (5000); the limit is 4096",
+    "prompt_too_long",
+    "Prompt is over the maximum of 32,768 tokens",
+    "The input exceeds the 8k token window of the model",
+    "too many input tokens: 5000 > 4096",
+    "Input token length is too long: 5000. The maximum is 4096",
+)
 OTHERS: dict[str, Answer] = {
     "output alone": error(400, "max_tokens is too large: 100000. This model supports at most 16384"
                           " completion tokens, whereas you provided 100000."),
@@ -164,6 +210,12 @@ OTHERS: dict[str, Answer] = {
     "an image": error(400, "image exceeds the maximum size of 20 MB"),
     "no model of that length": error(400, "model llama-7b-4096 is not loaded"),
     "a schema": error(400, "Invalid schema: nesting depth exceeds 5 levels"),
+    "too small a window": error(400, "Model context window too small (minimum is 128k tokens)"),
+    "images": error(400, "The input has more than 4 images per prompt (length 5)"),
+    "turns": error(400, "Conversation roles must alternate: history has more than one user turn"),
+    "tools": error(400, "Number of tools exceeds the maximum of 128"),
+    "biases": error(400, "logit_bias: too many tokens, at most 1024"),
+    "a rank": error(400, "adapter rank 64 is greater than max_lora_rank 16"),
     "out of memory": error(400, "CUDA out of memory. Tried to allocate 2.00 GiB"),
 }  # fmt: skip
 
@@ -190,11 +242,33 @@ def test_other_refusals_keep_the_server_s_words_and_are_no_long_prompts(answer):
     assert json.loads(answer.content)["error"]["message"] in str(found.error)
 
 
+@pytest.mark.parametrize("status", [400, 422, 500])
+@pytest.mark.parametrize("words", FRESH)
+def test_wordings_of_the_same_kind_are_known_too(words, status):
+    found, asked = one(error(status, words))
+    assert found.context_exceeded, found.error
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
-@pytest.mark.parametrize("quoted", ["the context length", "exceeds the context", "too many tokens"])
-def test_trouble_of_the_server_that_speaks_of_contexts_is_trouble(status, quoted):
-    found, _ = one(error(status, f"worker died while answering: {quoted}"), retries=0)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "worker died while answering: the context length",
+        "worker died while answering: exceeds the context",
+        "worker died while answering: too many tokens",
+        "loading the model (context size: 4096)",
+        "request timed out: an input of 5000 tokens took longer than 60 s",
+        "overloaded: 50 prompts of more than 1000 tokens are waiting",
+        "organization TPD rate limit reached, current: 1506556 tokens, limit: 1500000",
+        "CUDA out of memory for a prompt of more than 4000 tokens",
+        "the queue is full (4096 tokens)",
+    ],
+)
+def test_trouble_of_the_server_that_speaks_of_contexts_is_trouble(words, status):
+    found, asked = one(error(status, words), retries=1)
     assert not found.context_exceeded
+    assert len(asked) == 2
 
 
 def test_a_server_that_takes_no_request_ends_the_run_soon_and_in_its_own_words():
