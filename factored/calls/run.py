@@ -9,7 +9,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.table import Table
 
-from factored.arm import EMBEDDED, PRODUCT, chosen_tasks, data_digest, role_digests
+from factored.arm import PRODUCT, chosen_tasks, data_digest, role_digests
 from factored.call_checks import CallChecker, Punt
 from factored.calls.data_set import RecordedCall, needing_write, recorded_calls, stratified
 from factored.calls.results import CallMetrics, CallRow, final_states, grade, measure_calls
@@ -18,7 +18,7 @@ from factored.dry_run import show_tool_agent
 from factored.roles import audit_template
 from factored.scripts import Scripts, check_user, domain_scripts, recorded_scripts
 from factored.taubench.environment import LoadedDomain
-from factored.taubench.loading import data_folder, load_domain
+from factored.taubench.loading import EMBEDDED, data_folder, load_domain
 from factored.taubench.tasks import Task
 from factored.tool_agents import (
     ModelToolAgentSpec,
@@ -199,7 +199,13 @@ def _scripts(settings: CallSettings, folder: Path, tasks: Mapping[int, Task]) ->
     if recording is not None:
         found = recorded_scripts(Path(recording), settings.trials)
     else:
-        found = domain_scripts(folder / f"scripts_{settings.domain.split}.json", 1)
+        file = folder / f"scripts_{settings.domain.split}.json"
+        if not file.is_file():
+            raise UserError(
+                f"domain={settings.domain.name} comes without recorded calls:"
+                f" add taubench.recording=FILE, a result file (there is no {file})"
+            )
+        found = domain_scripts(file, 1)
     scripts = {key: script for key, script in found.items() if key[0] in tasks}
     for (task_id, _), script in scripts.items():
         check_user(script, task_id, tasks[task_id].user_id, settings.domain.split)
