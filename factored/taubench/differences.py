@@ -179,7 +179,7 @@ def answer_cause(ours: str | None, recorded: str | None) -> Cause:
     """Return what the difference between a tool's answer and the recorded one comes from."""
     if ours is None or recorded is None:
         return "environment"
-    if is_failure(recorded) and not _shares_keys(ours, recorded):
+    if is_failure(recorded) and not _is_record(ours, recorded):
         return "tool_failure"
     content = _content(ours)
     known = isinstance(content, dict | list)
@@ -204,12 +204,12 @@ def _same(ours: Any, recorded: Any) -> bool:
     return first_difference(ours, recorded) is None
 
 
-def _shares_keys(ours: str, recorded: str) -> bool:
-    """A record that has a key of ours is an answer, whatever its texts say."""
+def _is_record(ours: str, recorded: str) -> bool:
+    """Return whether the recorded answer is a list or has our record's keys, whatever it says."""
     mine, theirs = _content(ours), _content(recorded)
-    if isinstance(theirs, list):
-        return True
-    return isinstance(mine, dict) and isinstance(theirs, dict) and bool({*mine} & {*theirs})
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        return 2 * len({*mine} & {*theirs}) > len(mine)
+    return isinstance(theirs, list)
 
 
 def _from_parting(recorded: Any, ours: Any) -> tuple[Any, Any, int | None]:
