@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from factored.agents import NativeApiForm
+from factored.roles import RoleSettings
 from factored.scripts import Script, Scripts, check_user, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, TauBenchSettings
 from factored.taubench.environment import LoadedDomain
@@ -23,6 +24,7 @@ from harness.run import Run
 
 # As manifests and trackers call them.
 KIND, PRODUCT = "taubench", "factored-agents"
+MOCK = "mock"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class TauBenchArm:
         parts = [settings.domain.name, settings.agent.name, self._player("planner")]
         if settings.tool_agent is not None:
             parts.append(self._player("tool_agent"))
+        if self._player("user") == MOCK:
+            parts.append("mock_user")
         recording = settings.taubench.recording
         return Run(
             kind=KIND,
@@ -86,7 +90,7 @@ class TauBenchArm:
     def _player(self, role: str) -> str:
         """Return the name of the model that plays a role, or of what plays it without a model."""
         model_role = self.settings.model_roles.get(role)
-        return model_role.model.name if model_role else str(getattr(self.settings, role).name)
+        return player(model_role) if model_role else str(getattr(self.settings, role).name)
 
     def script(self, kind: str, task_id: int, trial: int) -> Script:
         """Return the script of an episode; ``kind`` is ``scripted`` or ``recorded``.
@@ -102,6 +106,11 @@ class TauBenchArm:
         script = scripts[task_id, trial]
         check_user(script, task_id, self.tasks[task_id].user_id, self.settings.domain.split)
         return script
+
+
+def player(role: RoleSettings) -> str:
+    """Return what a folder's name says of a role's model: its name, or that it is a mock."""
+    return MOCK if role.engine.kind == MOCK else role.model.name
 
 
 def role_digests(backends: Mapping[str, Backend]) -> dict[str, str | None]:

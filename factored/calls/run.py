@@ -9,7 +9,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.table import Table
 
-from factored.arm import PRODUCT, chosen_tasks, data_digest, role_digests
+from factored.arm import PRODUCT, chosen_tasks, data_digest, player, role_digests
 from factored.call_checks import CallChecker, Punt
 from factored.calls.data_set import RecordedCall, needing_write, recorded_calls, stratified
 from factored.calls.results import CallMetrics, CallRow, final_states, grade, measure_calls
@@ -74,12 +74,12 @@ class CallArm:
     def run(self) -> Run:
         """Return the run: its folder and identity."""
         settings, spec = self.settings, self.settings.tool_agent
-        player = spec.model.name if isinstance(spec, ModelToolAgentSpec) else spec.name
+        name = player(spec) if isinstance(spec, ModelToolAgentSpec) else spec.name
         backends = {"tool_agent": self.backend} if self.backend else {}
         asked = [[*call.place, call.request, call.dialogue] for call in self.calls]
         return Run(
             kind=KIND,
-            slug=f"{settings.domain.name}-calls-{player}",
+            slug=f"{settings.domain.name}-calls-{name}",
             root=Path(settings.paths.runs),
             config=self.config,
             cosmetic=cosmetic_keys(CallSettings),
