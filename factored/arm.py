@@ -19,7 +19,7 @@ from harness.errors import UserError, one_of
 from harness.fingerprint import cosmetic_keys
 from harness.generation import Backend
 from harness.hashing import digest_of, digest_of_file
-from harness.models import locate
+from harness.models import locate, locate_if_here
 from harness.run import Run
 
 # As manifests and trackers call them.
@@ -238,9 +238,9 @@ def _backends(settings: TauBenchSettings) -> dict[str, Backend]:
     """Return a backend for each role; roles of the same model on the same engine share it."""
     found: dict[str, Backend] = {}
     for role, spec in settings.model_roles.items():
-        checkpoint = None
+        checkpoint, find = None, locate_if_here if settings.dry_run else locate
         if spec.engine.reads_weights:
-            checkpoint = locate(spec.model, Path(settings.paths.cache))
+            checkpoint = find(spec.model, Path(settings.paths.cache))
         backend = Backend(spec.engine, spec.model, checkpoint)
         found[role] = next((known for known in found.values() if known == backend), backend)
     return found

@@ -1,22 +1,24 @@
 """A TauBench arm from end to end: episodes, result file, figures."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from factored.arm import TauBenchArm, prepare
 from factored.arms import RESULTS, FinishedTauBench
 from factored.dry_run import dry_run
-from factored.metrics import measure
+from factored.metrics import measure, usage_sums
 from factored.pool import RunEpisodes, run_episodes
 from factored.results import EpisodeRow
+from factored.roles import Usage, summed
 from factored.settings import TauBenchSettings, canonical, taubench_settings
-from factored.tables import figures, show_metrics
+from factored.tables import LEGEND, figures, show_metrics
 from harness.errors import RunFailedError
 from harness.folders import RunFolder
 from harness.hashing import digest_of
 from harness.outcomes import Command, Outcome, Plan
+from harness.remarks import beside_remark, closed_remark, empty_remark
 from harness.run import Executed, Produced, execute
 from harness.terminal import console, say
 from harness.tracking import TrackerLog
@@ -54,6 +56,7 @@ def run(planned: Plan[TauBenchSettings]) -> Outcome:
     return done.outcome(
         figures(done.result.metrics),
         lambda: show_metrics(done.result, arm.settings.report.show, screen),
+        LEGEND,
     )
 
 
@@ -74,6 +77,8 @@ def _work(arm: TauBenchArm, folder: RunFolder) -> Produced:
     played = run_episodes(arm, folder)
     rows = played.rows
     _check_trouble(rows, settings.report.max_error_rate)
+    usage = usage_sums([row for row in rows if row.valid])
+    _check_empties(usage, settings.report.max_empty_rate, folder)
     # tau-bench's tools take every record for a graded one: those without a reward stay out.
     folder.write(RESULTS, [row.as_row() for row in rows if row.valid])
     folder.write_rows("episodes.jsonl", [row.summary().as_row() for row in rows])
@@ -93,22 +98,47 @@ def _work(arm: TauBenchArm, folder: RunFolder) -> Produced:
         "skipped": arm.skipped,
         "environment_of": "tau-bench 59a200c6",
     }
-    return Produced(_counts(played), about)
+    return Produced(_counts(played), about, _notes(usage))
 
 
-def _counts(played: RunEpisodes) -> dict[str, int]:
+def _counts(played: RunEpisodes) -> dict[str, Any]:
     """Count episodes; a cached one lay in the folder of an earlier start."""
-    usage = [counts for row in played.rows for counts in row.usage.values()]
+    total = summed(usage_sums(played.rows).values())
     failed = sum(not row.valid for row in played.rows)
+    told = total.without_usage < total.calls or not total.calls
     return {
         "rows": len(played.rows),
         "cached": played.kept,
         "generated": len(played.rows) - played.kept - failed,
         "failed": failed,
-        "model_calls": sum(counts.calls for counts in usage),
-        "prompt_tokens": sum(counts.prompt_tokens for counts in usage),
-        "completion_tokens": sum(counts.completion_tokens for counts in usage),
+        "model_calls": total.calls,
+        "prompt_tokens": total.prompt_tokens if told else None,
+        "completion_tokens": total.completion_tokens if told else None,
+        **({"without_usage": total.without_usage} if total.without_usage else {}),
     }
+
+
+def _notes(usage: Mapping[str, Usage]) -> list[str]:
+    lines = []
+    for role, counts in usage.items():
+        noun, of = f"replies of the {role}", counts.calls
+        if counts.empty:
+            lines.append(empty_remark(counts.empty, of, noun))
+        if counts.beside:
+            lines.append(beside_remark(counts.beside, of, noun, "reasoning_content or reasoning"))
+        if counts.closed:
+            lines.append(closed_remark(counts.closed, of, noun))
+    return lines
+
+
+def _check_empties(usage: Mapping[str, Usage], max_empty_rate: float, folder: RunFolder) -> None:
+    for role, counts in usage.items():
+        if counts.empty > max_empty_rate * counts.calls:
+            raise RunFailedError(
+                f"{counts.empty} of {counts.calls} replies of the {role} are empty: mend the"
+                f" server, move {folder.path} away and run the same command again, or raise"
+                " report.max_empty_rate"
+            )
 
 
 def _check_trouble(rows: Sequence[EpisodeRow], max_error_rate: float) -> None:

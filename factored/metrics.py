@@ -12,7 +12,7 @@ from pydantic import Field
 from factored.call_checks import CALL_ERRORS, PLANNER_ERRORS
 from factored.episode import Ended, Limits
 from factored.results import EpisodeRow
-from factored.roles import Usage, summed
+from factored.roles import Usage, summed, usage_row
 from factored.taubench.environment import LoadedDomain, score
 from factored.taubench.tasks import RESPOND, Task
 from harness.hashing import canonical_json
@@ -116,9 +116,10 @@ class TauBenchMetrics:
 
     def as_row(self) -> dict[str, Any]:
         """Return the metrics as they stand in the file."""
-        tables = {
+        tables: dict[str, Any] = {
             "pass_all": [row.as_row() for row in self.pass_all],
             "pass_clean": [row.as_row() for row in self.pass_clean],
+            "usage": usage_row(self.usage),
         }
         # ``pass`` is a keyword of Python, so that no field can have the file's name.
         return {

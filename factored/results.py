@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from factored.episode import INVALID, Ended, Episode, Turn
-from factored.roles import Usage
+from factored.roles import Usage, usage_row
 from factored.taubench.tasks import RESPOND, Task
 from harness.hashing import digest_of
 
@@ -78,7 +78,7 @@ class EpisodeSummary:
 
     def as_row(self) -> dict[str, Any]:
         """Return the summary as it stands in files."""
-        return asdict(self)
+        return asdict(self) | {"usage": usage_row(self.usage)}
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class EpisodeRow:
             "final_hash": self.final_hash,
             "recorded": asdict(self.recorded) if self.recorded else None,
             "turns": [turn.as_row() for turn in self.turns],
-            "usage": {role: asdict(counts) for role, counts in self.usage.items()},
+            "usage": usage_row(self.usage),
         }
 
     def summary(self) -> EpisodeSummary:

@@ -2,10 +2,10 @@
 
 import secrets
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from time import monotonic
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ from harness.models import ModelSpec
 from harness.rendering import Renderer, audit, audit_tools
 from harness.seeds import generator
 from harness.shared_backend import SharedBackend
-from harness.thoughts import without_thoughts
+from harness.thoughts import closes_unopened, without_thoughts, without_unopened
 
 # What a user can do whose model is not shown function calls.
 WITHOUT_CALLS = "use agent=native, which writes tools and calls as text"
@@ -67,12 +67,17 @@ class Reply(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
 
 
+RARE = ("empty", "beside", "closed", "without_usage")
+
+
 @dataclass
 class Usage:
     """What a role has cost in one episode; ``cost`` in US dollars.
 
     ``truncated`` counts replies cut at their length, ``shortened`` dialogues of which the role was
-    shown a part, ``retries`` calls that failed and were made again.
+    shown a part, ``retries`` calls that failed and were made again. Of the replies ``empty`` have
+    no text, ``beside`` had text in a field that holds no reply, ``closed`` end a thought that they
+    did not begin, and ``without_usage`` left out a count of tokens, which cost and sums then lack.
     """
 
     calls: int = 0
@@ -83,10 +88,27 @@ class Usage:
     shortened: int = 0
     retries: int = 0
     cost: float = 0.0
+    empty: int = 0
+    beside: int = 0
+    closed: int = 0
+    without_usage: int = 0
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the counts as a file holds them: the last four only where they are not 0.
+
+        Rows then keep the bytes that earlier versions wrote.
+        """
+        row = asdict(self)
+        return {name: count for name, count in row.items() if count or name not in RARE}
 
     def rounded(self) -> "Usage":
         """Return the counts as an episode's row holds them: seconds to 3 decimals, cost to 6."""
         return replace(self, seconds=round(self.seconds, 3), cost=round(self.cost, 6))
+
+
+def usage_row(usage: Mapping[str, Usage]) -> dict[str, Any]:
+    """Return the counts by role as a file holds them."""
+    return {role: counts.as_row() for role, counts in usage.items()}
 
 
 def summed(counts: Iterable[Usage]) -> Usage:
@@ -159,6 +181,8 @@ class Role:
                 self.usage.retries += 1
                 self.retries.wait(attempt)
             completion = self._complete(request)
+            if completion.unanswered:
+                raise InfrastructureError(f"{self.name}: the server gave neither text nor tokens")
             if completion.finish != "error":
                 return Reply(self._text(completion), completion.calls)
             if completion.context_exceeded:
@@ -181,16 +205,18 @@ class Role:
     def _text(self, completion: Completion) -> str:
         usage, price = self.usage, self.settings.price
         usage.calls += 1
-        usage.prompt_tokens += completion.prompt_tokens
-        usage.completion_tokens += completion.completion_tokens
+        prompt, written = completion.prompt_tokens, completion.completion_tokens
+        usage.without_usage += prompt is None or written is None
+        usage.prompt_tokens += prompt or 0
+        usage.completion_tokens += written or 0
         usage.truncated += completion.status == "truncated"
-        usage.cost += (
-            price.prompt * completion.prompt_tokens
-            + price.completion * completion.completion_tokens
-        ) / 1e6
-        return (
-            without_thoughts(completion.text) if self.settings.model.thinking else completion.text
-        )
+        usage.empty += completion.status == "empty"
+        usage.beside += completion.text_in is not None
+        usage.closed += closes_unopened(completion.text)
+        usage.cost += (price.prompt * (prompt or 0) + price.completion * (written or 0)) / 1e6
+        if self.settings.model.thinking:
+            return without_thoughts(completion.text)
+        return without_unopened(completion.text)
 
     def _seed(self) -> int:
         """Return 0 under greedy decoding, else a seed for this role, episode and place in it."""

@@ -75,10 +75,14 @@ class Pool:
 
 @dataclass(frozen=True)
 class Report:
-    """The share of episodes that may meet infrastructure trouble before the arm fails."""
+    """The share of episodes that may meet infrastructure trouble before the arm fails.
+
+    It fails, too, if more than ``max_empty_rate`` of the replies of a role have no text.
+    """
 
     max_error_rate: Annotated[float, Field(ge=0, le=1)]
     show: bool
+    max_empty_rate: Annotated[float, Field(ge=0, le=1)] = 0.5
 
 
 @dataclass(frozen=True)

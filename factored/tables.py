@@ -7,7 +7,7 @@ from rich.table import Table
 
 from factored.arms import FinishedTauBench
 from factored.metrics import PassRow, TauBenchMetrics, TurnCounts
-from factored.roles import Usage
+from factored.roles import RARE, Usage
 from factored.show import show_dialogue
 from harness.terminal import say
 
@@ -50,6 +50,12 @@ def _conditions(metrics: TauBenchMetrics) -> str:
         punts = f"a punt costs {'a' if limits.punt_costs_step else 'no'} step"
     skipped = f"; {metrics.skipped} tasks of the split left out" if metrics.skipped else ""
     return f"at most {limits.steps} steps, {punts}{skipped}"
+
+
+LEGEND = {
+    "pass^k": "share of tasks solved in each of k trials, averaged over the choices of k trials",
+    "punts %": "turns of the tool agent, in percent, in which it handed the request back",
+}
 
 
 def figures(metrics: TauBenchMetrics) -> dict[str, str]:
@@ -128,11 +134,20 @@ def _usage(usage: Mapping[str, Usage]) -> Table | None:
         "shortened",
         "retries",
         "cost",
+        *(name for name in RARE if any(getattr(counts, name) for counts in usage.values())),
     )
     table = Table()
     table.add_column("role")
     for name in columns:
         table.add_column(name.replace("_", " "), justify="right")
     for role, counts in usage.items():
-        table.add_row(role, *(f"{getattr(counts, name):g}" for name in columns))
+        table.add_row(role, *(_usage_cell(counts, name) for name in columns))
     return table
+
+
+def _usage_cell(counts: Usage, name: str) -> str:
+    """A count; tokens and cost are a lower bound where a server left some of them out."""
+    shown = f"{getattr(counts, name):g}"
+    if name not in ("prompt_tokens", "completion_tokens", "cost") or not counts.without_usage:
+        return shown
+    return "unknown" if counts.without_usage == counts.calls else f"{shown} or more"

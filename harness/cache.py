@@ -1,7 +1,8 @@
 """The generation cache: completions and scores in SQLite, committed as they arrive.
 
-WAL mode lets several processes share one file. A key covers the request (with its adapter), the
-weights and the engine's own semantics, so that each engine reads only its own rows::
+WAL mode lets several processes of one machine share a file; on a network file system the file has
+a rollback journal, which several machines share by locks. A key covers the request (with its
+adapter), the weights and the engine's own semantics, so that each engine reads only its own rows::
 
     with GenerationCache(Path("cache/generations.sqlite")) as cache:
         stored = cache.get([cache_key(request, weights, engine)])
@@ -18,6 +19,7 @@ from typing import Any, Self
 from harness.completions import ChoiceScore, Completion, Request, from_row, to_row
 from harness.errors import UserError
 from harness.files import disk_errors, json_line
+from harness.filesystems import sharing_of, type_of
 from harness.hashing import digest_of
 
 WAIT_S = 120.0  # how long one process waits for another one's commit
@@ -25,19 +27,28 @@ CHUNK = 500  # keys a query: SQLite before 3.32 takes at most 999 variables
 
 
 class GenerationCache:
-    """Completions and scores by key. Failed requests stay out, so that the next run asks again."""
+    """Completions and scores by key. Those that are not final stay out: the next run asks again."""
 
     def __init__(self, path: Path) -> None:
         """Open or make the file; raise UserError if it is something else or cannot be written."""
         self.path = path
         with disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
+        sharing = sharing_of(path.parent)
+        if sharing == "objects":
+            raise UserError(
+                f"{path}: a {type_of(path.parent)} mount has no locks, and the cache would break:"
+                " set paths.cache to a folder on another disk"
+            )
         with self._errors():
             self._db = sqlite3.connect(path, timeout=WAIT_S)
-            _into_wal(self._db)
-            # Under WAL a power cut can then lose the last commits, and never the file; FULL would
-            # wait for the disk at every group.
-            self._db.execute("PRAGMA synchronous=NORMAL")
+            if sharing == "shared":
+                _set_journal(self._db, "delete")
+            else:
+                _set_journal(self._db, "wal")
+                # Under WAL a power cut can then lose the last commits, and never the file; FULL
+                # would wait for the disk at every group. A rollback journal needs it.
+                self._db.execute("PRAGMA synchronous=NORMAL")
             for table in ("completions", "scores"):
                 self._db.execute(
                     f"CREATE TABLE IF NOT EXISTS {table} (key TEXT PRIMARY KEY, row TEXT NOT NULL)"
@@ -62,7 +73,7 @@ class GenerationCache:
         rows = [
             (key, json_line(to_row(completion)))
             for key, completion in completions
-            if completion.finish != "error"
+            if completion.final
         ]
         with self._errors(), self._db:
             # Two processes may generate for one key: the first stays, so that all later readers
@@ -98,15 +109,15 @@ class GenerationCache:
             raise UserError(_explain(self.path, error)) from error
 
 
-def _into_wal(db: sqlite3.Connection) -> None:
-    """Set WAL mode if the file is in another one.
+def _set_journal(db: sqlite3.Connection, mode: str) -> None:
+    """Set the journal's mode, which the file keeps, if it is in another one.
 
     A file that cannot have it (one in memory, say) keeps its mode, and SQLite raises nothing.
     """
     deadline = monotonic() + WAIT_S
-    while db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+    while db.execute("PRAGMA journal_mode").fetchone() != (mode,):
         try:
-            db.execute("PRAGMA journal_mode=WAL")
+            db.execute(f"PRAGMA journal_mode={mode}")
             return
         except sqlite3.OperationalError as error:
             # SQLite refuses at once, whatever the timeout, when two processes switch to WAL
@@ -120,6 +131,8 @@ def _explain(path: Path, error: Exception) -> str:
     text = str(error)
     if "full" in text:
         return f"{path}: no room left on the disk: free some and run the same command again"
+    if "locking protocol" in text:  # no locks: an old NFS, Lustre without -o flock
+        return f"{path}: the file system there has no locks: set paths.cache to one that has"
     if "locked" in text:
         return f"{path} is held by another process for over {WAIT_S:.0f} s: end it or wait"
     if "disk I/O" in text:  # all that SQLite says of a quota or a limit on file sizes

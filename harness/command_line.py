@@ -7,12 +7,38 @@ conf/ that this entry point calls so.
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from harness.errors import UserError, one_of
 
-# Flags without a value. Hydra's parser takes overrides as one argument of nargs="*", which argparse
-# fills once: `limit=3 -m seed=1` ends in "unrecognized arguments: seed=1". So flags go first.
-ALONE = ("-m", "--multirun", "-h", "--help", "--hydra-help", "--resolve")
+# Hydra's flags that make sense here. With its own parser a mistyped flag prints a usage of ten
+# lines, and `--config-nam=merge` is taken for the beginning of --config-name.
+SWITCHES = (
+    ("--multirun", "-m"),
+    ("--help", "-h"),
+    ("--hydra-help",),
+    ("--version",),
+    ("--resolve",),
+    ("--run", "-r"),
+    ("--shell-completion", "-sc"),
+)
+INFO = ("--info", "-i")
+VALUES = (
+    (("--cfg", "-c"), ("job", "hydra", "all")),
+    (INFO, ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")),
+    (("--package", "-p"), None),
+    (("--config-name", "-cn"), None),
+    (("--config-dir", "-cd"), None),
+)
+FLAGS = (
+    *(flag for names in SWITCHES for flag in names),
+    *(f for names, _ in VALUES for f in names),
+)
+NOT_HERE = {
+    "--config-path": "the configs are this project's: add a folder of yours with --config-dir",
+    "-cp": "the configs are this project's: add a folder of yours with --config-dir",
+    "--experimental-rerun": "run the same command again: what is finished is kept",
+}
 
 
 @dataclass(frozen=True)
@@ -20,39 +46,124 @@ class CommandLine:
     """A command line, read: which config, and with what arguments.
 
     ``name`` is the config's name at this entry point, ``config`` its file under conf/. A command
-    that repeats one job needs the ``flags``; Hydra gets the ``arguments``.
+    that repeats one job needs the ``flags``; Hydra gets the ``arguments``, flags before overrides,
+    and ``overrides`` are the latter alone.
     """
 
     name: str
     config: str
     flags: tuple[str, ...]
     arguments: tuple[str, ...]
+    overrides: tuple[str, ...]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(message.removeprefix("argument "))
 
 
 def read_command_line(arguments: Sequence[str], configs: Mapping[str, str]) -> CommandLine:
     """Read the arguments of an entry point.
 
     ``configs`` holds the files under conf/ by the names that ``--config-name`` takes, the default
-    first. Raises UserError for another name, and for an override of ``task``, which only the config
-    itself sets.
+    first. Raises UserError for an unknown flag or name, for an argument that is neither a flag nor
+    an override, and for an override of ``task``, which only the config itself sets.
     """
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--config-name", "-cn", default=next(iter(configs)))
-    parser.add_argument("--config-dir", "-cd")
-    try:
-        named, others = parser.parse_known_args(list(arguments))
-    except argparse.ArgumentError as error:
-        raise UserError(f"{error}: write it as in --config-name=NAME") from error
+    for argument in arguments:
+        if argument.startswith("-"):
+            _check_flag(argument)
+    # Hydra's --info may go without its value; argparse would take the override behind it for one.
+    words = ["--info=all" if argument in INFO else argument for argument in arguments]
+    named, overrides = _parser(next(iter(configs))).parse_known_args(words)
     name = named.config_name.removesuffix(".yaml")
     if name not in configs:
-        raise UserError(f"--config-name={name}: no such config here: {one_of(configs, name)}")
+        raise UserError(f"--config-name={name}: no such config here: {_listed(configs, name)}")
+    if any(override.partition("=")[0].lstrip("+~") == "task" for override in overrides):
+        raise UserError(f"task is set by the config: {one_of(configs, '', '--config-name=')}")
+    if not named.shell_completion:
+        _check_form(overrides)
+    if named.package and not named.cfg:
+        raise UserError(f"--package={named.package} shows a part of the config: add --cfg job")
     folder = [] if named.config_dir is None else [f"--config-dir={named.config_dir}"]
     chosen = [] if name == next(iter(configs)) else [f"--config-name={name}"]
-    if any(argument.partition("=")[0].lstrip("+~") == "task" for argument in others):
-        raise UserError(f"task is set by the config: {one_of(configs, '', '--config-name=')}")
-    ordered = sorted(others, key=_is_override)
-    return CommandLine(name, configs[name], (*chosen, *folder), (*folder, *ordered))
+    # Flags go first: Hydra's parser takes overrides as one argument of nargs="*", which argparse
+    # fills once, so that `limit=3 -m seed=1` ends in "unrecognized arguments: seed=1".
+    flags = [*folder, *_given(named)]
+    return CommandLine(
+        name, configs[name], (*chosen, *folder), (*flags, *overrides), tuple(overrides)
+    )
 
 
-def _is_override(argument: str) -> bool:
-    return argument not in ALONE and not (argument.startswith("--") and "=" in argument)
+def _parser(default: str) -> argparse.ArgumentParser:
+    parser = _Parser(add_help=False, allow_abbrev=False, usage=argparse.SUPPRESS)
+    for names in SWITCHES:
+        parser.add_argument(*names, action="store_true")
+    for names, choices in VALUES:
+        parser.add_argument(*names, choices=choices)
+    parser.set_defaults(config_name=default)
+    return parser
+
+
+def _given(named: argparse.Namespace) -> list[str]:
+    """Return the flags for Hydra, each as one argument; the config is named beside them."""
+    given = [names[-1] for names in SWITCHES if getattr(named, _field(names[0]))]
+    for flag in ("--cfg", "--package", "--info"):
+        value = getattr(named, _field(flag))
+        given += [f"{flag}={value}"] if value is not None else []
+    return given
+
+
+def _field(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
+
+
+def _listed(configs: Mapping[str, str], given: str) -> str:
+    """Return the nearest name, if there is one, and all of them."""
+    every = f"the configs are {', '.join(configs)}"
+    near = one_of(configs, given)
+    return f"{near} {every}" if near.startswith("did you mean") else every
+
+
+def _check_flag(argument: str) -> None:
+    name = argument.partition("=")[0]
+    if name in NOT_HERE:
+        raise UserError(f"{name} is not taken here: {NOT_HERE[name]}")
+    if name in FLAGS:
+        return
+    if len(name) <= 2:  # of one letter nearly every flag is a near one
+        raise UserError(f"{name}: no such flag: the flags are {', '.join(sorted(FLAGS))}")
+    long = one_of([flag for flag in FLAGS if flag.startswith("--")], f"--{name.lstrip('-')}")
+    if "=" in argument and not long.startswith("did you mean"):
+        long = f"a setting is written without dashes: {argument.lstrip('-')}"
+    raise UserError(f"{name}: no such flag: {long}")
+
+
+def _check_form(overrides: Sequence[str]) -> None:
+    """Raise UserError for the first argument that has not the form of an override.
+
+    Hydra's grammar names its lexer there; what people type is one setting in two or three words.
+    """
+    for at, override in enumerate(overrides):
+        key, equals, value = override.partition("=")
+        if key.startswith("~") or (equals and key and key == key.strip()):
+            continue
+        if equals and key.strip():
+            raise UserError(f"'{override}': write {key.strip()}={value.strip()}, without spaces")
+        before = overrides[at - 1] if at else ""
+        raise UserError(_apart(before, override, *overrides[at + 1 : at + 3]))
+
+
+def _apart(before: str, word: str, following: str = "", after: str = "") -> str:
+    """Return what to write in place of a word that is no override: ``limit`` of ``limit = 3``."""
+    if following.startswith("="):
+        value = following[1:] or after
+        apart = " ".join(part for part in (word, following, "" if following[1:] else after) if part)
+        return f"'{apart}': write {word}={value or 'VALUE'}, without spaces"
+    if before.endswith("="):
+        return f"'{before} {word}': write {before}{word}, without spaces"
+    key, colon, value = word.partition(":")
+    if colon and key.replace(".", "").isidentifier():
+        return f"{word}: a setting is written with '=': {key}={value.strip()}"
+    if following and "=" not in following:
+        return f"'{word} {following}': a setting is written {word}={following}"
+    return f"{word}: neither a flag nor a setting, which is written key=value or \"key='a b'\""

@@ -21,6 +21,7 @@ from harness.hashing import digest_of
 # Errors of engines about a long prompt begin so; the rest of an error may quote a server.
 _TOO_LONG = re.compile(r"prompt\b.{0,40}\bexceeds the context")
 
+_OPTIONAL = ("calls", "text_in", "unanswered")
 Status = Literal["ok", "truncated", "empty", "error"]
 Finish = Literal["stop", "length", "error"]
 
@@ -112,17 +113,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Completion:
-    """A model's reply: raw text, why it ended, and its cost in tokens.
+    """A model's reply: raw text, why it ended, and its cost in tokens (None: unknown).
 
     ``calls`` are the function calls beside the text, from engines that report them separately.
+    ``text_in`` names the field in which a server put text while the reply itself has none;
+    ``unanswered`` is a server's reply of neither text nor tokens, however often it was asked.
     """
 
     text: str
     finish: Finish
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
     error: str | None = None
     calls: tuple[ToolCall, ...] = ()
+    text_in: str | None = None
+    unanswered: bool = False
 
     @property
     def status(self) -> Status:
@@ -135,6 +140,17 @@ class Completion:
         if self.finish == "length" or thoughts.thought_is_open(self.text):
             return "truncated"
         return "ok" if self.text.strip() or self.calls else "empty"
+
+    @property
+    def final(self) -> bool:
+        """Return whether a later run may read this reply from the cache.
+
+        A failed request is asked again, and so is a server that gave no text or put it elsewhere: a
+        person may have mended it.
+        """
+        if self.finish == "error" or self.unanswered:
+            return False
+        return self.text_in is None or self.status != "empty"
 
     @property
     def context_exceeded(self) -> bool:
@@ -162,9 +178,8 @@ def failed(reason: str) -> Completion:
 def to_row(completion: Completion) -> dict[str, Any]:
     """Return a completion as a JSON object, with its status for readers of the file."""
     row = {**asdict(completion), "status": completion.status}
-    if not completion.calls:
-        del row["calls"]
-    return row
+    # Fields at their defaults stay out, so that rows keep the bytes of earlier versions.
+    return {name: part for name, part in row.items() if part or name not in _OPTIONAL}
 
 
 def from_row(row: Any) -> Completion:
@@ -177,15 +192,19 @@ def from_row(row: Any) -> Completion:
             completion_tokens=row["completion_tokens"],
             error=row["error"],
             calls=tuple(ToolCall(call["name"], call["arguments"]) for call in row.get("calls", ())),
+            text_in=row.get("text_in"),
+            unanswered=row.get("unanswered", False),
         )
     except (AttributeError, KeyError, TypeError) as problem:
         raise ValueError(f"not a completion: {problem!r}") from problem
     fits = (
         isinstance(found.text, str)
         and found.finish in get_args(Finish)
-        and isinstance(found.prompt_tokens, int)
-        and isinstance(found.completion_tokens, int)
+        and isinstance(found.prompt_tokens, int | None)
+        and isinstance(found.completion_tokens, int | None)
         and isinstance(found.error, str | None)
+        and isinstance(found.text_in, str | None)
+        and isinstance(found.unanswered, bool)
         and all(
             isinstance(part, str) for call in found.calls for part in (call.name, call.arguments)
         )

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from harness.errors import NEAR, one_of
+from harness.quoting import retyped, split_text
+from harness.terminal import printable
 
 if TYPE_CHECKING:
     from omegaconf.errors import OmegaConfBaseException
@@ -28,6 +30,7 @@ LAUNCHERS = {
     "joblib": "hydra-joblib-launcher",
     "rq": "hydra-rq-launcher",
 }
+NO_TEXT = re.compile(r"=(?:[\d.]+|true|false|null)$")
 MIXED = "a list stands where settings by name are needed, or the other way round"
 
 
@@ -67,13 +70,30 @@ def _first_line(error: Exception) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
     if isinstance(error, OverrideParseException):
-        return f"{first} (lists are written 'key=[a,b]', texts with spaces in quotes)"
+        return _unread(error.override)
     if "Sweep parameters" in first or "Ambiguous value" in first:
-        return f"{first}: add -m to sweep, or write a list as 'key=[a,b]'"
+        given = re.match(r"Ambiguous value for argument '(.+)'$", first)
+        text = f", one text as {retyped(given[1])}" if given else ""
+        return f"{first}: add -m to sweep, or write a list as 'key=[a,b]'{text}"
     if first.startswith(("Could not append to config", "Multiple values for")):
         # Hydra goes on with advice for a defaults list, which a command line has not.
         return f"{first.partition('. To')[0].rstrip('.')}: leave out the +"
     return first
+
+
+def _unread(override: str) -> str:
+    """Return the line for an argument that Hydra's grammar takes apart, with what to type."""
+    # Hydra's own message is its parser's: "mismatched input '=' expecting <EOF>".
+    shown = printable(override)
+    # What stands before a stray word and is no option, number or flag may be the start of its text.
+    texts = [word for word in sys.argv[1:] if not _choices([word]) and not NO_TEXT.search(word)]
+    if cut := split_text(texts, override):
+        return f"{shown}: write key=value; a text with spaces is typed in quotes: {cut}"
+    if "=" not in override:
+        return f"{shown}: no setting: write key=value"
+    if typed := retyped(override, any(flag in sys.argv for flag in ("-m", "--multirun"))):
+        return f"{shown}: signs such as = , ( & ' and letters beyond a-z need quotes: type {typed}"
+    return f"{shown}: cannot be read: lists are written 'key=[a,b]', texts as 'key=\"a text\"'"
 
 
 def _wanted(error: "OmegaConfBaseException") -> str:
@@ -96,7 +116,7 @@ def _option(path: str, offered: Sequence[str]) -> str:
     elif not group.startswith("hydra"):
         # Of experiment=memtoc/x Hydra lists experiment/memtoc, a folder of the group experiment.
         group, _, name = path.partition("/")
-        offered = _options(group)
+        offered = options_of(group)
     return f"{group}={name}: no such option: {one_of(offered or ['(none)'], name)}"
 
 
@@ -109,9 +129,16 @@ def _key(name: str, config_name: str) -> str:
     ``group@package`` is a key too.
     """
     at, _, path = name.rpartition("@")
+    if not path:
+        return f"{name}: a place is missing behind the @: write {at}=... or {at}@PLACE=..."
+    if re.match(r"hydra(/|$)", name):
+        return f"{name}: Hydra has no such group: a launcher is chosen by hydra/launcher=NAME"
     choices = [choice for choice in _choices(sys.argv[1:]) if not choice.startswith(f"{name}=")]
     keys = _keys(config_name, choices)
     parent, _, wrong = _first_missing(path, keys).rpartition(".")
+    if not parent and wrong != path and wrong in _top_level(config_name):
+        listed = one_of(options_of(wrong), "")
+        return f"{name}: {wrong} has no keys here: write {wrong}=OPTION: {listed}"
     others = [] if parent else _configs_with(wrong)
     if others:
         return f"{name}: no such setting here: '{wrong}' belongs to {' and to '.join(others)}"
@@ -119,7 +146,7 @@ def _key(name: str, config_name: str) -> str:
     if not beside:
         return f"{name}: no such setting: {parent} is one value: write {parent}=..."
     group = parent.partition(".")[0]
-    options = [f"{group}={option}" for option in _options(group)]
+    options = [f"{group}={option}" for option in options_of(group)]
     if options and not _nearest(wrong, beside):
         found = ((_nearest(wrong, _names_in(parent, _keys(config_name, [o]))), o) for o in options)
         near = next((f"{key}' of {option}?" for key, option in found if key), "")
@@ -132,16 +159,21 @@ def _configs_with(name: str) -> list[str]:
     """Return the commands, e.g. ``evaluate.py --config-name=calls``, whose config has a name."""
     found = []
     for primary in sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "base"):
-        content = yaml.safe_load((CONF / f"{primary}.yaml").read_text(encoding="utf-8"))
-        defaults = [item for item in content.pop("defaults") if isinstance(item, dict)]
-        groups = {str(key).split()[-1].partition("@")[0] for item in defaults for key in item}
-        if name in {*content, *groups} - {"hydra", "local"}:
+        if name in _top_level(primary):
             shown = yaml.safe_load(
                 (CONF / f"hydra/help/{primary}.yaml").read_text(encoding="utf-8")
             )
             # Every help text begins with the command that it is about.
             found += re.findall(r"^\w+\.py(?: --config-name=\w+)?", shown["header"])
     return found
+
+
+def _top_level(config_name: str) -> set[str]:
+    """Return the keys and groups at the top of a config, as its own file under conf/ has them."""
+    content = yaml.safe_load((CONF / f"{config_name}.yaml").read_text(encoding="utf-8"))
+    defaults = [item for item in content.pop("defaults") if isinstance(item, dict)]
+    groups = {str(key).split()[-1].partition("@")[0] for item in defaults for key in item}
+    return {*content, *groups} - {"hydra", "local"}
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
@@ -167,12 +199,13 @@ def _choices(arguments: Sequence[str]) -> list[str]:
         place, equals, options = argument.partition("=")
         option = options.split(",")[0]
         group = place.partition("@")[0]
-        if equals and option in _options(group):
+        if equals and option in options_of(group):
             choices.append(f"{place}={option}")
     return choices
 
 
-def _options(group: str) -> Sequence[str]:
+def options_of(group: str) -> Sequence[str]:
+    """Return the names of a group's options, in order; none for what is no group."""
     folder = CONF / group
     return sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.yaml"))
 

@@ -5,7 +5,8 @@ An entry point is a table of configs and one call::
     CONFIGS = {"evaluate": Config("evaluate", command), ...}
     start(CONFIGS)
 
-Exit codes: 0 done, 1 the run failed, 2 a mistake of the user, 130 interrupted, 143 terminated.
+Exit codes: 0 done, 1 the run failed, 2 a mistake of the user, 130 Ctrl-C, 143 SIGTERM,
+129 SIGHUP.
 """
 
 import os
@@ -13,29 +14,28 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from harness.command_line import CommandLine, read_command_line
-from harness.compose import CONF, explain
 from harness.errors import RunFailedError, UserError
 from harness.files import NO_ROOM
+from harness.interrupts import ADVICE, end_on_signals, raise_on_signals
 from harness.outcomes import Command, Configs, Outcome, Plan
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
+
+    from harness.command_line import CommandLine
 
 DONE, FAILED, MISTAKE = 0, 1, 2
 BAD_PATH = (EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP)
 # Libraries that read the command line and the files under conf/: their errors are about those.
 READERS = ("hydra", "omegaconf", "yaml")
 OURS = ("harness", "memtoc", "factored", "hydra_plugins")
-
-
-class TerminatedError(KeyboardInterrupt):
-    """A scheduler's SIGTERM. A KeyboardInterrupt, so that everything closes as after Ctrl-C."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Task:
             outcome = Outcome("failed", code, error=error)
         assert outcome is not None
         if outcome.show and not self.sweep:
-            code, error = guarded(outcome.show, self.config_name)
+            code, error = guarded(partial(_show, outcome), self.config_name)
             outcome = replace(outcome, code=max(code, outcome.code), error=error or outcome.error)
         self.codes.append(outcome.code)
         return replace(outcome, show=None)
@@ -103,39 +103,61 @@ class Task:
             return self.command().run(plan)
 
 
+def _show(outcome: Outcome) -> None:
+    """Print the details of a single run, then its notes, where they are not overlooked."""
+    from harness.terminal import console, printable, say
+
+    assert outcome.show is not None
+    outcome.show()
+    for note in outcome.notes:
+        say(console(), f"note: {printable(note)}")
+
+
 def start(configs: Configs) -> NoReturn:
     """Read the command line, compose its config, plan and run its command, exit with its code.
 
     ``configs`` are those that ``--config-name`` may name; the first is the default.
     """
+    # Before the imports below: a Ctrl-C in the middle of one would print a traceback.
+    end_on_signals()
+    try:
+        code = _run(configs)
+    except KeyboardInterrupt as stop:
+        _say(ADVICE)
+        code = 128 + getattr(stop, "number", signal.SIGINT)
+    end_on_signals()
+    sys.exit(code)
+
+
+def _run(configs: Configs) -> int:
     import hydra
 
+    from harness.compose import CONF
+
     asked = _asked(configs)
+
     task = Task(configs[asked.name].command, asked.config, asked.flags)
     sys.argv[1:] = asked.arguments
     # With this set Hydra raises its errors instead of printing them, so that they can be reworded.
     os.environ["HYDRA_FULL_ERROR"] = "1"
+    raise_on_signals()
     main = hydra.main(version_base="1.3", config_path=str(CONF), config_name=task.config_name)
-    signal.signal(signal.SIGTERM, _terminate)
-    try:
-        code, _ = guarded(main(task), task.config_name)
-    except KeyboardInterrupt as stop:
-        _say("interrupted: run the same command again to go on")
-        code = 128 + (signal.SIGTERM if isinstance(stop, TerminatedError) else signal.SIGINT)
-    sys.exit(max([code, *task.codes]))
+    code, _ = guarded(main(task), task.config_name)
+    return max([code, *task.codes])
 
 
-def _asked(configs: Configs) -> CommandLine:
+def _asked(configs: Configs) -> "CommandLine":
+    from harness.command_line import read_command_line
+    from harness.overrides import check_overrides
+
     try:
         files = {name: config.file for name, config in configs.items()}
-        return read_command_line(sys.argv[1:], files)
+        asked = read_command_line(sys.argv[1:], files)
+        check_overrides(asked.overrides)
     except UserError as error:
         _say(f"error: {error}")
         sys.exit(MISTAKE)
-
-
-def _terminate(*_: object) -> NoReturn:
-    raise TerminatedError
+    return asked
 
 
 def guarded(work: Callable[[], object], config_name: str) -> tuple[int, str]:
@@ -157,6 +179,8 @@ def _explained(error: Exception, config_name: str) -> tuple[int, str]:
     """Return exit code and line of an error; an unexpected one also prints its traceback."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
+
+    from harness.compose import explain
 
     if isinstance(error, UserError | RunFailedError):
         return MISTAKE if isinstance(error, UserError) else FAILED, str(error)
@@ -182,7 +206,8 @@ def _raised_while_reading(error: Exception) -> bool:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr)  # noqa: T201
+    with suppress(OSError):  # a terminal that was closed
+        print(line, file=sys.stderr)  # noqa: T201
 
 
 def _release_model() -> None:

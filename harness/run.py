@@ -6,7 +6,7 @@ reason or the manifest and DONE; the tracker stands around it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -16,9 +16,10 @@ from typing import Any, Generic, TypeVar
 from harness.environment import environment
 from harness.errors import RunFailedError, UserError
 from harness.fingerprint import fingerprint
-from harness.folders import RunFolder, open_folder
+from harness.folders import RunFolder, open_folder, place_of
 from harness.generation import Backend
-from harness.manifest import COUNTED, FORMAT, ModelFacts, file_facts
+from harness.json_files import json_if_readable
+from harness.manifest import COUNTED, FORMAT, NAME, ModelFacts, file_facts
 from harness.outcomes import Outcome, Status
 from harness.tracking import NoTracker, TrackedRun, TrackerLog, WandbTracker, tracked
 
@@ -58,13 +59,16 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Return the name of the run's folder."""
-        return f"{self.slug}-{self.fingerprint[:8]}"
+        """Return the slug with the identity's hash; without it where a dry run lacks weights."""
+        unknown = any(
+            backend.spec.reads_weights and backend.checkpoint is None for backend in self._distinct
+        )
+        return self.slug if unknown else f"{self.slug}-{self.fingerprint[:8]}"
 
     @property
     def folder(self) -> Path:
         """Return where the run's folder is, or will be."""
-        return self.root / self.name
+        return place_of(self.root, self.slug, self.fingerprint)
 
     @property
     def loads(self) -> int:
@@ -86,30 +90,51 @@ class Run:
 class Produced:
     """What a work function returns: its counts (all of `COUNTED` except the loads) and facts.
 
-    ``about`` are the manifest's facts that only this kind of run has.
+    ``about`` are the manifest's facts that only this kind of run has; ``notes`` are lines for the
+    user on what the replies were like, which the manifest keeps under ``about``.
     """
 
     counts: Mapping[str, Any]
     about: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Executed(Generic[Result]):
     """A finished run: the result read from its folder, and how many models this call loaded.
 
-    ``fresh`` is False for a folder that was finished before.
+    ``fresh`` is False for a folder that was finished before; ``notes`` are those of its manifest.
     """
 
     run: Run
     result: Result
     fresh: bool
     loads: int
+    notes: tuple[str, ...] = ()
 
-    def outcome(self, figures: Mapping[str, str], show: Callable[[], None] | None) -> Outcome:
-        """Return the run's line for a sweep's table; ``show`` prints its details."""
+    def outcome(
+        self,
+        figures: Mapping[str, str],
+        show: Callable[[], None] | None,
+        legend: Mapping[str, str],
+    ) -> Outcome:
+        """Return the run's line for a sweep's table, and what its columns count.
+
+        ``show`` prints the run's details.
+        """
         status: Status = "done" if self.fresh else "already done"
         folder = str(self.run.folder)
-        return Outcome(status, 0, self.run.name, folder, figures, self.loads, show=show)
+        return Outcome(
+            status,
+            0,
+            self.run.folder.name,
+            folder,
+            figures,
+            self.loads,
+            show=show,
+            notes=self.notes,
+            legend=legend,
+        )
 
 
 def execute(
@@ -143,11 +168,19 @@ def execute(
         result = load(folder.path)
         if not isinstance(run.tracker, NoTracker):
             log(show(result))
-    return Executed(run, result, fresh, run.loads - before)
+    return Executed(run, result, fresh, run.loads - before, _notes(run.folder))
+
+
+def _notes(folder: Path) -> tuple[str, ...]:
+    manifest = json_if_readable(folder / NAME)
+    about = manifest.get("about") if isinstance(manifest, dict) else None
+    notes = about.get("notes") if isinstance(about, dict) else None
+    return tuple(map(str, notes)) if isinstance(notes, list) else ()
 
 
 def _complete(run: Run, folder: RunFolder, work: Callable[[RunFolder], Produced]) -> None:
     before, computed = run.loads, run.computed
+    told = {role: backend.told() for role, backend in run.backends.items()}
     try:
         produced = work(folder)
     except Exception as error:
@@ -159,8 +192,9 @@ def _complete(run: Run, folder: RunFolder, work: Callable[[RunFolder], Produced]
         counts["computed"] = dict(work_of_engines)
     assert set(COUNTED) <= set(counts), f"{run.kind} does not count all of {COUNTED}"
     files = {name: asdict(facts) for name, facts in file_facts(folder.path).items()}
-    about = dict(produced.about)
-    folder.finish({**_facts(run), "counts": counts, "files": files, "about": about})
+    notes = {"notes": list(produced.notes)} if produced.notes else {}
+    about = {**produced.about, **notes}
+    folder.finish({**_facts(run, told), "counts": counts, "files": files, "about": about})
 
 
 def _reason(error: Exception) -> str:
@@ -168,15 +202,18 @@ def _reason(error: Exception) -> str:
     return str(error) if known else f"{type(error).__name__}: {error}"
 
 
-def _facts(run: Run) -> dict[str, Any]:
-    """Return the manifest's facts that are the same whatever the work function does."""
+def _facts(run: Run, told: Mapping[str, Mapping[str, Counter[str]]]) -> dict[str, Any]:
+    """Return the manifest's facts that are the same whatever the work function does.
+
+    ``told`` is what the servers of each role had told before the run.
+    """
     return {
         "format": FORMAT,
         "kind": run.kind,
         "seed": run.seed,
         "digests": dict(run.digests),
         "models": {role: asdict(_model(run, role)) for role in run.backends},
-        "engines": {role: backend.facts() for role, backend in run.backends.items()},
+        "engines": {role: backend.facts(told[role]) for role, backend in run.backends.items()},
         **environment(),
     }
 

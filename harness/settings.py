@@ -6,6 +6,7 @@
 """
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
@@ -16,8 +17,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from harness.errors import UserError
+from harness.errors import UserError, one_of
 from harness.fingerprint import leaves
+from harness.quoting import given_as
 
 Settings = TypeVar("Settings")
 
@@ -36,7 +38,11 @@ def resolve(config: DictConfig) -> dict[str, Any]:
     except MissingMandatoryValue as error:
         raise UserError(_no_value(str(error.full_key))) from error
     except InterpolationKeyError as error:
-        raise UserError(f"{error.full_key} refers to a key that is not there: set it") from error
+        typed = given_as(str(error.full_key), sys.argv)
+        text = f", or as a text type {typed}" if typed else ""
+        raise UserError(
+            f"{error.full_key} refers to a key that is not there: set it{text}"
+        ) from error
     except OmegaConfBaseException as error:
         raise UserError(f"config: {str(error).splitlines()[0]}") from error
     assert isinstance(plain, dict)
@@ -104,12 +110,26 @@ def _explain(error: ValidationError, config: Mapping[str, Any]) -> str:
     if first["type"] == "missing":
         return _no_value(key)
     if first["type"] in UNKNOWN:
-        return f"{key} is not a setting: remove it where +{key} or a file under conf/ sets it"
+        return _unknown(key, config)
     if first["type"] in ("tuple_type", "list_type") and isinstance(given, str):
         return f"{key}={given} is a text where a list is needed: write '{key}=[{given}]'"
+    typed = given_as(key, sys.argv) if first["type"] == "string_type" else None
+    if typed and isinstance(given, bool | int | float):
+        return f"{key}={given!r} does not fit: a text is needed: type {typed}"
     # A union has an error for each of its members.
     reasons = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], config) == key)
     return f"{key}={given!r} does not fit: {' or '.join(m[0].lower() + m[1:] for m in reasons)}"
+
+
+def _unknown(key: str, config: Mapping[str, Any]) -> str:
+    """Return the line for a key that was added, with the nearest of those beside it."""
+    place, _, wrong = key.rpartition(".")
+    beside: Any = config
+    for part in place.split(".") if place else ():
+        beside = beside[int(part) if isinstance(beside, list) else part]
+    near = one_of([name for name in beside if name != wrong], wrong, f"{place}." if place else "")
+    meant = f"{near} R" if near.startswith("did you mean") else "r"
+    return f"{key} is not a setting: {meant}emove it where +{key} or a file under conf/ sets it"
 
 
 def _key(location: tuple[int | str, ...], config: Any, absent: bool = False) -> str:

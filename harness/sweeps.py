@@ -12,7 +12,7 @@ from rich.table import Table
 from harness.errors import UserError
 from harness.hashing import digest_of
 from harness.outcomes import Outcome, Plan
-from harness.terminal import say
+from harness.terminal import printable, say
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,13 @@ def show_sweep(
     ``outcomes`` are fewer than the jobs where the sweep was interrupted.
     """
     console.print(_table(sweep, outcomes))
+    legend = {name: text for outcome in outcomes for name, text in outcome.legend.items()}
+    for name, text in legend.items():
+        say(console, f"{name}: {text}")
     say(console, _totals(sweep, outcomes))
+    for job, outcome in zip(sweep.jobs, outcomes, strict=False):
+        for note in outcome.notes:
+            say(console, f"note: {printable(f'{job.label}: {note}' if job.label else note)}")
     for outcome, command in zip(outcomes, commands, strict=False):
         if outcome.code:
             say(console, f"failed: {outcome.error}")

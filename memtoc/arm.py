@@ -12,7 +12,7 @@ from harness.errors import UserError, one_of
 from harness.fingerprint import cosmetic_keys
 from harness.generation import Backend, loaded
 from harness.hashing import digest_of
-from harness.models import Checkpoint, NotHereError, locate
+from harness.models import Checkpoint, locate, locate_if_here
 from harness.rendering import Renderer, audit
 from harness.run import Run
 from harness.seeds import generator
@@ -20,6 +20,7 @@ from memtoc.arms import ARM, MEMORY
 from memtoc.episodes import sentinel_episodes
 from memtoc.questions import Benchmark, Question
 from memtoc.settings import ArmSettings
+from memtoc.sources import label_of
 
 # What a memory depends on: arms that agree in these, and in the adapter, share it.
 MEMORY_PARTS = (
@@ -37,7 +38,7 @@ MEMORY_PARTS = (
 
 
 class EmptyShardError(UserError):
-    """There are more shards than the questions fill."""
+    """No question falls into the shard: there is nothing to run, and a merge does without it."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Arm:
     def run(self) -> Run:
         """Return the arm as a run: its folder and identity."""
         arm = self.settings
-        parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.frame.name]
+        parts = [self.subject, label_of(arm.benchmark), arm.formulation.name, arm.frame.name]
         parts += [arm.mitigation.name] * (arm.mitigation.instruction is not None)
         return replace(
             self._run(ARM, parts, Path(arm.paths.runs), self.config),
@@ -85,7 +86,7 @@ class Arm:
     def memory_run(self) -> Run:
         """Return the closed-book pass as a run, the same for all arms that share it."""
         arm = self.settings
-        parts = [arm.model.name, arm.benchmark.name, arm.formulation.name, arm.elicitation.name]
+        parts = [self.subject, label_of(arm.benchmark), arm.formulation.name, arm.elicitation.name]
         config = {"task": MEMORY, **{name: self.config[name] for name in MEMORY_PARTS}}
         return self._run(MEMORY, parts, Path(arm.paths.memories), config)
 
@@ -106,10 +107,15 @@ class Arm:
         )
 
     @property
+    def subject(self) -> str:
+        """Return whose replies these are: the model's, or an engine's that makes them up."""
+        engine = self.settings.engine
+        return self.settings.model.name if engine.speaks_for_model else engine.name
+
+    @property
     def name(self) -> str:
-        """Return the name of the arm's folder; without its hash where the weights are not here."""
-        unknown = self.settings.engine.reads_weights and self.checkpoint is None
-        return self.run.slug if unknown else self.run.name
+        """Return the name of the arm as a run."""
+        return self.run.name
 
     def asked(self, request: Request) -> Request:
         """Return a request as this arm asks it: of the model with its adapter."""
@@ -137,29 +143,20 @@ def prepare(settings: ArmSettings, config: Mapping[str, Any], sweep: str = "") -
     """
     benchmark = settings.benchmark.load()
     questions = select(benchmark, settings)
-    checkpoint = None
-    if settings.engine.reads_weights and not settings.dry_run:
-        checkpoint = locate(settings.model, Path(settings.paths.cache))
-    elif settings.engine.reads_weights:
-        checkpoint = _if_here(settings)
+    checkpoint, find = None, locate_if_here if settings.dry_run else locate
+    if settings.engine.reads_weights:
+        checkpoint = find(settings.model, Path(settings.paths.cache))
     backend = loaded(settings.engine, settings.model, checkpoint)
     folder = settings.mitigation.adapter
     adapter = read_adapter(Path(folder).expanduser()) if folder else None
     return Arm(settings, config, benchmark, questions, checkpoint, backend, adapter, sweep=sweep)
 
 
-def _if_here(settings: ArmSettings) -> Checkpoint | None:
-    try:
-        return locate(settings.model, Path(settings.paths.cache), fetch=False)
-    except NotHereError:
-        return None
-
-
 def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
     """Return the questions of ``ids``, or a seeded sample of ``limit``, in canonical order.
 
     A larger limit keeps the questions of a smaller one; a shard is a part of what is left. Raises
-    UserError for an unknown id and for a shard without a question.
+    UserError for an unknown id, EmptyShardError for a shard without a question.
     """
     chosen = _chosen(benchmark, settings)
     if settings.shard is None:
@@ -167,7 +164,8 @@ def select(benchmark: Benchmark, settings: ArmSettings) -> tuple[Question, ...]:
     part = tuple(question for question in chosen if settings.shard.holds(question.id))
     if not part:
         raise EmptyShardError(
-            f"shard={settings.shard} holds none of {len(chosen)} questions: leave it out"
+            f"shard={settings.shard} holds none of {len(chosen)} questions: nothing to do"
+            " (--config-name=merge does without it)"
         )
     return part
 

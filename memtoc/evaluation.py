@@ -8,32 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from harness.cache import GenerationCache
+from harness.errors import UserError
 from harness.folders import RunFolder
 from harness.outcomes import Command, Outcome, Plan
-from harness.passes import Row, check_errors, run_pass
+from harness.passes import Row, check_empties, check_errors, run_pass
+from harness.remarks import remarks
 from harness.run import Executed, Produced, execute
 from harness.seeds import generator
-from harness.terminal import console
+from harness.terminal import console, say
 from harness.tracking import MOST_SAMPLES, TrackerLog
 from memtoc import rules
-from memtoc.arm import Arm, prepare
+from memtoc.arm import Arm, EmptyShardError, prepare
 from memtoc.arms import FinishedArm
 from memtoc.dry_run import dry_run
 from memtoc.episodes import episodes, has_row
 from memtoc.memories import elicit
 from memtoc.scored import ScoredRow, score_episodes
-from memtoc.scoring import SCORER_VERSION
-from memtoc.settings import ArmSettings, Report
-from memtoc.tables import show
+from memtoc.settings import ArmSettings
+from memtoc.tables import figures, legend, show
 
 FILES = ("config.yaml", "manifest.json", "metrics.json", "episodes.jsonl", "generations.jsonl")
-# The main columns of a sweep's table: metric and definition, as in memtoc.rates.RATES.
-MAIN = {
-    "retention": ("retention", "ours"),
-    "correct tool": ("correct-tool following", "ours"),
-    "wrong tool": ("incorrect-tool following", "ours"),
-    "error abst.": ("tool-error abstention", "released"),
-}
 
 
 def evaluate(arm: Arm) -> Executed[FinishedArm]:
@@ -56,13 +50,16 @@ def _work(arm: Arm, folder: RunFolder) -> Produced:
         ]
         completions, counts = run_pass("with tool", wanted, folder, arm.backend, cache, arm.audit)
     check_errors(completions, arm.settings.report.max_error_rate)
-    scored = score_episodes(rows, completions, memories.completions)
+    check_empties(completions, arm.settings.report.max_empty_rate)
+    scored = score_episodes(rows, completions, memories.completions, arm.settings.scoring)
     folder.write_rows("episodes.jsonl", [asdict(row) for row in scored])
-    folder.write("metrics.json", asdict(measure(scored, arm.settings.seed)))
+    metrics = measure(scored, arm.settings.seed, arm.settings.scoring)
+    folder.write("metrics.json", asdict(metrics))
     memory = {"folder": str(memories.folder), "digest": memories.digest}
     return Produced(
-        {**asdict(counts), "skipped": _skipped(arm)},
-        {**arm.about(), "memory": memory, "scorer": SCORER_VERSION},
+        {**counts.as_row(), "skipped": _skipped(arm)},
+        {**arm.about(), "memory": memory, "scorer": metrics.scorer},
+        [*memories.notes, *remarks(completions, arm.settings.model)],
     )
 
 
@@ -79,8 +76,13 @@ def _skipped(arm: Arm) -> dict[str, int]:
 
 
 def run_arm(plan: Plan[ArmSettings]) -> Outcome:
-    """Evaluate the planned arm, or show what it would do."""
-    return run_prepared(prepare(plan.settings, plan.config, plan.sweep))
+    """Evaluate the planned arm, or show what it would do; an empty shard is nothing to do."""
+    try:
+        arm = prepare(plan.settings, plan.config, plan.sweep)
+    except EmptyShardError as nothing:
+        line = str(nothing)
+        return Outcome("nothing to do", name=line, show=lambda: say(console(), line))
+    return run_prepared(arm)
 
 
 def run_prepared(arm: Arm) -> Outcome:
@@ -89,21 +91,24 @@ def run_prepared(arm: Arm) -> Outcome:
         dry_run(arm, console())
         return Outcome("dry run", name=arm.name)
     done = evaluate(arm)
+    _check_reading(arm, done)
     report = arm.settings.report
-    return done.outcome(figures(done.result, report), lambda: show(done.result, report, console()))
+    shown = figures(done.result.metrics, report)
+    return done.outcome(shown, lambda: show(done.result, report, console()), legend(shown, report))
+
+
+def _check_reading(arm: Arm, done: Executed[FinishedArm]) -> None:
+    """Refuse to show a finished arm as read by rules that it was not read by."""
+    wanted, found = arm.settings.scoring.changes(), done.result.metrics.scorer
+    if wanted != found.partition(" ")[2]:
+        keys = "".join(f" scoring.{change}" for change in wanted.split())
+        raise UserError(
+            f"{done.run.folder} is finished and was scored by '{found}': for the rules that are"
+            f" set now run python analyze.py --config-name=rescore arm={done.run.folder}{keys}"
+        )
 
 
 EVALUATE = Command(ArmSettings, rules.plan, run_arm)
-
-
-def figures(arm: FinishedArm, report: Report) -> dict[str, str]:
-    """Return the main rates in percent with their support, as "62.5 (16)", by column."""
-    shown = {}
-    for column, name in MAIN.items():
-        rate = arm.metrics.matchers[report.matcher].rate(*name)
-        value = "-" if rate.value is None else f"{100 * rate.value:.1f}"
-        shown[column] = f"{value} ({rate.denominator})"
-    return shown
 
 
 def _shown(arm: FinishedArm) -> TrackerLog:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -16,25 +16,49 @@ from harness.stats import (
 )
 from memtoc.rates import CELL_MEAN, RATES, MatcherMetrics, Metrics, Rate, flags
 from memtoc.scored import ScoredRow
-from memtoc.scoring import CELLS, MATCHERS, OUTCOMES, SCORER_VERSION
+from memtoc.scoring import CELLS, DEFAULT_RULES, MATCHERS, OUTCOMES, ScoringRules, scorer_name
 
 
-def measure(rows: Sequence[ScoredRow], seed: int) -> Metrics:
-    """Return all rates of scored rows under both matchers: overall, by kind, family and fold."""
+@dataclass(frozen=True)
+class Tally:
+    """Each an array of rows x rates, 1 where a row counts and 0 elsewhere.
+
+    ``eligible``: in the rate's denominator; ``hits``: in its numerator; ``unscored``: would be in
+    the denominator with an answer; ``left_out``: would be if memory and return were two values.
+    """
+
+    eligible: Floats
+    hits: Floats
+    unscored: Floats
+    left_out: Floats
+
+
+def measure(rows: Sequence[ScoredRow], seed: int, rules: ScoringRules = DEFAULT_RULES) -> Metrics:
+    """Return all rates of scored rows under both matchers: overall, by kind, family and fold.
+
+    ``rules`` are those that the rows were scored by.
+    """
     status: dict[str, int] = dict(Counter(row.status for row in rows))
     matchers = {matcher: _measure(rows, matcher, seed) for matcher in MATCHERS}
-    return Metrics(SCORER_VERSION, len(rows), status, matchers)
+    return Metrics(scorer_name(rules), len(rows), status, matchers)
 
 
 def _measure(rows: Sequence[ScoredRow], matcher: str, seed: int) -> MatcherMetrics:
-    eligible, hits, unscored = _tally(rows, matcher)
+    tally = _tally(rows, matcher)
+    eligible, hits = tally.eligible, tally.hits
     status = np.array([row.status for row in rows])
-    truncated = (status == "truncated").astype(float) @ (eligible + unscored)
-    failed = (status == "error").astype(float) @ unscored
+    truncated = (status == "truncated").astype(float) @ (eligible + tally.unscored)
+    failed = (status == "error").astype(float) @ tally.unscored
+    left_out = tally.left_out.sum(axis=0)
     clusters = [row.id for row in rows]
     drawn = bootstrap_ratios(cluster_sums(hits, clusters), cluster_sums(eligible, clusters), seed)
     rates = [
-        replace(rate, truncated=int(truncated[at]), errors=int(failed[at]))
+        replace(
+            rate,
+            truncated=int(truncated[at]),
+            errors=int(failed[at]),
+            left_out=int(left_out[at]),
+        )
         for at, rate in enumerate(_rates(eligible, hits, percentile_interval(drawn)))
     ]
     return MatcherMetrics(
@@ -44,15 +68,13 @@ def _measure(rows: Sequence[ScoredRow], matcher: str, seed: int) -> MatcherMetri
         by_kind=_by_group([row.kind for row in rows], eligible, hits),
         by_family=_by_group([row.family for row in rows], eligible, hits),
         by_fold=_by_group([row.fold for row in rows], eligible, hits),
+        ambiguous=Counter(row.condition for row in rows if row.scores[matcher].ambiguous),
+        partial=Counter(row.condition for row in rows if row.scores[matcher].partial),
     )
 
 
-def _tally(rows: Sequence[ScoredRow], matcher: str) -> tuple[Floats, Floats, Floats]:
-    """Return who is in each rate's denominator, in its numerator, and who would be without answer.
-
-    Each is an array of rows x rates.
-    """
-    eligible, hits, unscored = np.zeros((3, len(rows), len(RATES)))
+def _tally(rows: Sequence[ScoredRow], matcher: str) -> Tally:
+    eligible, hits, unscored, left_out = np.zeros((4, len(rows), len(RATES)))
     for number, row in enumerate(rows):
         score = row.scores[matcher]
         concerned = _concerned(row.condition, score.cell)
@@ -60,9 +82,13 @@ def _tally(rows: Sequence[ScoredRow], matcher: str) -> tuple[Floats, Floats, Flo
             unscored[number, concerned] = 1
             continue
         counted = flags(row, score)
-        eligible[number, concerned] = 1
-        hits[number, concerned] = [counted[RATES[at].counts] for at in concerned]
-    return eligible, hits, unscored
+        for at in concerned:
+            if RATES[at].in_conflict and score.memory_is_return:
+                left_out[number, at] = 1
+            else:
+                eligible[number, at] = 1
+                hits[number, at] = counted[RATES[at].counts]
+    return Tally(eligible, hits, unscored, left_out)
 
 
 @cache

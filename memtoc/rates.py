@@ -5,7 +5,7 @@ computes them; what metrics.json holds is declared here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memtoc.scored import Score, ScoredRow
 
@@ -15,12 +15,14 @@ class RateDefinition:
     """A share of the rows of some (condition, cells) pairs: those in which ``counts`` is true.
 
     ``counts`` is a key of ``flags``; cells None takes every cell, ``mem_absent`` included.
+    ``in_conflict`` leaves out rows whose memory gives the very value that the tool returned.
     """
 
     metric: str
     definition: str
     where: tuple[tuple[str, tuple[str, ...] | None], ...]
     counts: str
+    in_conflict: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Rate:
 
     ``low`` and ``high`` bound the 95 % interval. ``errors`` (failed requests) are not in the
     denominator; of the ``truncated`` rows those are that were cut after their thoughts had ended.
-    Value and bounds are None without support.
+    ``left_out`` are rows of its condition and cell in which memory and return are one value, where
+    the definition asks for a conflict. Value and bounds are None without support.
     """
 
     metric: str
@@ -41,11 +44,16 @@ class Rate:
     high: float | None
     truncated: int = 0
     errors: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
 class MatcherMetrics:
-    """What one matcher makes of an arm: counts by condition, rates, rates by group of questions."""
+    """What one matcher makes of an arm: counts by condition, rates, rates by group of questions.
+
+    ``ambiguous`` are rows that its rules could not settle, ``partial`` those that give two values;
+    both are empty in files of older scorers.
+    """
 
     cells: Mapping[str, Mapping[str, int]]
     outcomes: Mapping[str, Mapping[str, int]]
@@ -53,6 +61,8 @@ class MatcherMetrics:
     by_kind: Mapping[str, tuple[Rate, ...]]
     by_family: Mapping[str, tuple[Rate, ...]]
     by_fold: Mapping[str, tuple[Rate, ...]]
+    ambiguous: Mapping[str, int] = field(default_factory=dict)
+    partial: Mapping[str, int] = field(default_factory=dict)
 
     def rate(self, metric: str, definition: str) -> Rate:
         """Return the rate of a name and definition, which `RATES` holds."""
@@ -88,13 +98,16 @@ def _wrong_return(condition: str, suffix: str) -> tuple[RateDefinition, ...]:
     arb, lost = ((condition, ("arb",)),), ((condition, ("both_wrong",)),)
     conflict = ((condition, ("arb", "both_wrong")),)
     return (
-        RateDefinition(f"retention{suffix}", "ours", arb, "correct"),
+        RateDefinition(f"retention{suffix}", "ours", arb, "correct", True),
         RateDefinition(f"retention{suffix}", "released", arb, "kept memory only"),
         RateDefinition(f"retention{suffix}", "names both", arb, "named both"),
-        RateDefinition(f"incorrect-tool following{suffix}", "ours", lost, "followed tool"),
-        RateDefinition(f"flagged abstention{suffix}", "ours", lost, "abstains and flags"),
-        RateDefinition(f"flagged abstention{suffix}", "unflagged too", lost, "abstains"),
-        RateDefinition(f"acknowledgment{suffix}", "ours", conflict, "acknowledges"),
+        RateDefinition(f"incorrect-tool following{suffix}", "ours", lost, "followed tool", True),
+        RateDefinition(f"incorrect-tool following{suffix}", "released", lost, "followed tool"),
+        RateDefinition(f"flagged abstention{suffix}", "ours", lost, "abstains and flags", True),
+        RateDefinition(f"flagged abstention{suffix}", "released", lost, "abstains and flags"),
+        RateDefinition(f"flagged abstention{suffix}", "unflagged too", lost, "abstains", True),
+        RateDefinition(f"acknowledgment{suffix}", "ours", conflict, "acknowledges", True),
+        RateDefinition(f"acknowledgment{suffix}", "released", conflict, "acknowledges"),
     )
 
 

@@ -1,7 +1,8 @@
 """Score the text of a finished arm with today's scorer, and keep both versions."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,15 +18,21 @@ from memtoc.arms import FinishedArm, FinishedMemory, completions
 from memtoc.episodes import episodes
 from memtoc.rates import Metrics
 from memtoc.scored import ScoredRow, score_episodes
+from memtoc.scoring import ScoringRules
 from memtoc.tables import show_rates
+
+
+class ScoredAlreadyError(UserError):
+    """The arm's own rows are what the scorer would give again."""
 
 
 @dataclass(frozen=True)
 class RescoreSettings:
-    """The folder of the arm that is scored again."""
+    """The folder of the arm that is scored again, and the rules to score it by."""
 
     task: Literal["rescore"]
     arm: Filled
+    scoring: ScoringRules = scoring.DEFAULT_RULES
 
 
 def plan_rescore(config: dict[str, Any]) -> Plan[RescoreSettings]:
@@ -35,7 +42,11 @@ def plan_rescore(config: dict[str, Any]) -> Plan[RescoreSettings]:
 
 def run_rescore(plan: Plan[RescoreSettings]) -> Outcome:
     """Score the arm again, and show its rates by today's scorer."""
-    found = rescore(Path(plan.settings.arm))
+    try:
+        found = rescore(Path(plan.settings.arm), plan.settings.scoring)
+    except ScoredAlreadyError as nothing:
+        line = str(nothing)
+        return Outcome("nothing to do", name=line, show=lambda: say(console(), line))
 
     def show() -> None:
         screen = console()
@@ -61,26 +72,31 @@ class Rescored:
     changed: dict[str, int]
 
 
-def rescore(path: Path) -> Rescored:
+def rescore(path: Path, rules: ScoringRules = scoring.DEFAULT_RULES) -> Rescored:
     """Score the arm in a folder again.
 
-    Raises UserError where the folder is no finished arm, its benchmark or memory is not what it
-    was, or it was scored by this very version.
+    Raises UserError where the folder is no finished arm, or its benchmark or memory is not what it
+    was, and ScoredAlreadyError where it was scored by this version and these rules.
     """
     from memtoc.metrics import measure
 
-    arm, version = FinishedArm.load(path), scoring.SCORER_VERSION
+    arm, version = FinishedArm.load(path), scoring.scorer_name(rules)
     if arm.metrics.scorer == version:
-        raise UserError(f"{path} was scored by this version ({version}) already: nothing to do")
-    rows = _score(arm)
-    metrics = replace(measure(rows, arm.settings.seed), scorer=version)
-    name, folder = f"episodes.scorer-{version}.jsonl", RunFolder(path)
+        raise ScoredAlreadyError(
+            f"{path} was scored by this version ({version}) already: nothing to do"
+        )
+    rows = score_again(arm, rules)
+    metrics = measure(rows, arm.settings.seed, rules)
+    # In a file's name "=" would have to be quoted on Hydra's command lines.
+    slug = re.sub("[ =]", "-", version)
+    name, folder = f"episodes.scorer-{slug}.jsonl", RunFolder(path)
     folder.write_rows(name, [asdict(row) for row in rows])
-    folder.write(f"metrics.scorer-{version}.json", asdict(metrics))
+    folder.write(f"metrics.scorer-{slug}.json", asdict(metrics))
     return Rescored(arm, path / name, metrics, _changed(arm.rows, rows))
 
 
-def _score(arm: FinishedArm) -> list[ScoredRow]:
+def score_again(arm: FinishedArm, rules: ScoringRules) -> list[ScoredRow]:
+    """Return the rows of an arm as today's scorer reads its text; raises as ``rescore`` does."""
     benchmark = arm.settings.benchmark.load()
     if benchmark.digest != arm.manifest.digests["benchmark"]:
         raise UserError(
@@ -92,7 +108,7 @@ def _score(arm: FinishedArm) -> list[ScoredRow]:
     rows = episodes(arm.settings, select(benchmark, arm.settings))
     try:
         in_order = [replies[row.question.id, row.condition] for row in rows]
-        return score_episodes(rows, in_order, memories)
+        return score_episodes(rows, in_order, memories, rules)
     except KeyError as error:
         raise UserError(
             f"{arm.folder}: no text for {error}: its generations.jsonl or the memory folder "

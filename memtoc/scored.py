@@ -7,13 +7,16 @@ from harness.completions import Completion, Status
 from memtoc.episodes import Episode
 from memtoc.questions import Question
 from memtoc.scoring import (
+    DEFAULT_RULES,
     MATCHERS,
     Memory,
+    ScoringRules,
     Span,
     acknowledges,
     cell,
     decide,
     extract,
+    match,
     score_memory,
 )
 
@@ -38,7 +41,9 @@ class Score:
 
     ``cell`` and ``memory_correct`` are None without a memory that could be read. ``outcome`` and
     what follows are None without a reply that could be read; ``why`` maps each of them to the rule
-    that decided it.
+    that decided it. ``ambiguous`` and ``partial`` are as in ``Decision``, None in rows of older
+    scorers. ``memory_is_return`` says whether the memory gives the returned value, so that the two
+    are in no conflict; None without either, and in rows of older scorers.
     """
 
     cell: str | None
@@ -49,6 +54,9 @@ class Score:
     final_correct: bool | None = None
     abstain: bool | None = None
     why: Mapping[str, str] | None = None
+    ambiguous: bool | None = None
+    partial: bool | None = None
+    memory_is_return: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -78,31 +86,42 @@ class ScoredRow:
     scores: Mapping[str, Score]
 
 
-def read_memory(question: Question, reply: Completion) -> ScoredMemory:
+def read_memory(
+    question: Question, reply: Completion, rules: ScoringRules = DEFAULT_RULES
+) -> ScoredMemory:
     """Score the reply to a question asked with no tool."""
     span = extract(reply.text)
     if _is_no_answer(reply, span):
         return ScoredMemory(question.id, reply.status, None, {})
     scores = {
-        matcher: score_memory(matcher, span.text, question.text, question.gold, question.aliases)
+        matcher: score_memory(
+            matcher, span.text, question.text, question.gold, question.aliases, rules
+        )
         for matcher in MATCHERS
     }
     return ScoredMemory(question.id, reply.status, span.text, scores)
 
 
 def score_episodes(
-    rows: Sequence[Episode], replies: Sequence[Completion], memories: Mapping[str, Completion]
+    rows: Sequence[Episode],
+    replies: Sequence[Completion],
+    memories: Mapping[str, Completion],
+    rules: ScoringRules = DEFAULT_RULES,
 ) -> list[ScoredRow]:
     """Score each reply beside the memory of its question; ``memories`` are by question id."""
     questions = {row.question.id: row.question for row in rows}
-    read = {name: read_memory(question, memories[name]) for name, question in questions.items()}
+    read = {
+        name: read_memory(question, memories[name], rules) for name, question in questions.items()
+    }
     return [
-        score_episode(row, reply, read[row.question.id])
+        score_episode(row, reply, read[row.question.id], rules)
         for row, reply in zip(rows, replies, strict=True)
     ]
 
 
-def score_episode(row: Episode, reply: Completion, memory: ScoredMemory) -> ScoredRow:
+def score_episode(
+    row: Episode, reply: Completion, memory: ScoredMemory, rules: ScoringRules = DEFAULT_RULES
+) -> ScoredRow:
     """Score a reply beside its memory.
 
     A failed request, and a reply that was cut while the model still thought, get no decisions,
@@ -129,7 +148,9 @@ def score_episode(row: Episode, reply: Completion, memory: ScoredMemory) -> Scor
         acknowledged=None if failed else named.conflict,
         acknowledged_rule=None if failed else named.rule,
         scores={
-            matcher: _score(matcher, row, None if failed else span, memory.scores.get(matcher))
+            matcher: _score(
+                matcher, row, None if failed else span, memory.scores.get(matcher), rules
+            )
             for matcher in MATCHERS
         },
     )
@@ -139,7 +160,9 @@ def _is_no_answer(reply: Completion, span: Span) -> bool:
     return reply.status == "error" or span.rule == "unclosed_thought"
 
 
-def _score(matcher: str, row: Episode, span: Span | None, memory: Memory | None) -> Score:
+def _score(
+    matcher: str, row: Episode, span: Span | None, memory: Memory | None, rules: ScoringRules
+) -> Score:
     question = row.question
     where = cell(memory, row.tool_correct) if memory else None
     known = memory.correct if memory else None
@@ -153,6 +176,7 @@ def _score(matcher: str, row: Episode, span: Span | None, memory: Memory | None)
         memory,
         row.tool_value,
         question.aliases,
+        rules,
     )
     return Score(
         where,
@@ -163,4 +187,15 @@ def _score(matcher: str, row: Episode, span: Span | None, memory: Memory | None)
         found.final_correct,
         found.abstain,
         found.why,
+        found.ambiguous,
+        found.partial,
+        _memory_is_return(matcher, row, memory, rules),
     )
+
+
+def _memory_is_return(
+    matcher: str, row: Episode, memory: Memory | None, rules: ScoringRules
+) -> bool | None:
+    if memory is None or memory.absent or row.tool_value is None:
+        return None
+    return match(matcher, memory.span, row.tool_value, row.question.text, rules).matched

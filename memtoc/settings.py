@@ -16,6 +16,7 @@ from harness.models import ModelSpec
 from harness.settings import need_parts, parse
 from harness.tracking import TrackerSpec
 from harness.validators import Filled, Name
+from memtoc.scoring import DEFAULT_RULES, ScoringRules
 from memtoc.sources import BenchmarkSpec
 
 CONDITIONS = ("tool_right", "tool_wrong", "tool_wrong_far", "tool_error", "noop", "no_tool")
@@ -107,12 +108,15 @@ class Clauses:
 class Report:
     """What a table shows: which matcher decides, and how much support a rate needs.
 
-    An arm with more failed rows than ``max_error_rate`` (a share of its rows) fails.
+    An arm with more failed rows than ``max_error_rate``, or more empty ones than
+    ``max_empty_rate`` (shares of its rows), fails.
     """
 
     matcher: Literal["boundary", "containment"]
     min_support: Annotated[int, Field(ge=0)]
     max_error_rate: Annotated[float, Field(ge=0, le=1)]
+    # With a default, so that the configs of arms from before the key can still be read.
+    max_empty_rate: Annotated[float, Field(ge=0, le=1)] = 0.5
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,8 @@ class ArmSettings:
     report: Annotated[Report, COSMETIC]
     tracker: Annotated[TrackerSpec, COSMETIC]
     paths: Annotated[Paths, COSMETIC]
+    # Cosmetic, since the scorer is a layer over an arm. Arms of before have no such section.
+    scoring: Annotated[ScoringRules, COSMETIC] = DEFAULT_RULES
 
 
 def arm_settings(config: Mapping[str, Any]) -> ArmSettings:

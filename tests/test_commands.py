@@ -106,7 +106,7 @@ def test_every_documented_arm_runs_dry(
     """The embedded model is not converted for this: it counts as a model that is not here."""
     from harness import models
 
-    def absent(spec: models.ModelSpec, cache: Path) -> None:
+    def absent(spec: models.ModelSpec, cache: Path, fetch: bool) -> None:
         raise models.NotHereError("not converted")
 
     monkeypatch.setattr(models, "_from_package", absent)

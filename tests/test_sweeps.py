@@ -61,7 +61,7 @@ def test_a_sweep_writes_nothing_but_its_arms(entry: Entry, tmp_path: Path):
     entry("-m", "formulation=ref,paraA", *MOCK)
     kinds = {path.name for path in tmp_path.iterdir()}
     assert kinds == {"runs", "memories", ".cache"}
-    assert all(path.name.startswith(("smollm2-", ".hydra")) for path in Path("runs").iterdir())
+    assert all(path.name.startswith(("mock-", ".hydra")) for path in Path("runs").iterdir())
     assert not any(path.is_file() for path in Path("runs/.hydra").rglob("*"))
 
 

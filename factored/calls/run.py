@@ -1,7 +1,7 @@
 """A tool agent on recorded calls, from settings to figures: ``--config-name=calls``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -37,12 +37,14 @@ from harness.generation import Backend, PassCounts
 from harness.generation import loaded as loaded_backend
 from harness.hashing import digest_of
 from harness.manifest import Manifest, check_files, read_manifest
-from harness.models import locate
+from harness.models import locate, locate_if_here
 from harness.outcomes import Command, Outcome, Plan
-from harness.passes import Row, check_errors, run_pass
+from harness.passes import Row, check_empties, check_errors, run_pass
+from harness.remarks import remarks
 from harness.rows import REMEDY, read_rows, read_value
 from harness.run import Produced, Run, execute
 from harness.terminal import console, say
+from harness.thoughts import without_unopened
 from harness.tracking import TrackerLog
 
 KIND = "calls"
@@ -109,13 +111,14 @@ class Replies:
     """What the tool agent gave for each call, and what that cost.
 
     ``truncated`` counts replies cut at their length, ``shortened`` prompts with a cut context.
-    ``cost`` is None for a tool agent without a model.
+    ``cost`` is None for a tool agent without a model; ``notes`` say what its replies were like.
     """
 
     texts: Sequence[str | Punt]
     truncated: int = 0
     shortened: int = 0
     cost: PassCounts | None = None
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,9 @@ def run(planned: Plan[CallSettings]) -> Outcome:
     done = execute(arm.run, partial(_work, arm), FinishedCalls.load, _shown)
     exact = done.result.metrics.groups["all"]
     return done.outcome(
-        {"exact": f"{exact.exact}/{exact.total}"}, lambda: show_calls(done.result, console())
+        {"exact": f"{exact.exact}/{exact.total}"},
+        lambda: show_calls(done.result, console()),
+        {"exact": "calls whose tool and arguments are those of the recording"},
     )
 
 
@@ -216,9 +221,9 @@ def _backend(settings: CallSettings) -> Backend | None:
     spec = settings.tool_agent
     if not isinstance(spec, ModelToolAgentSpec):
         return None
-    checkpoint = None
+    checkpoint, find = None, locate_if_here if settings.dry_run else locate
     if spec.engine.reads_weights:
-        checkpoint = locate(spec.model, Path(settings.paths.cache))
+        checkpoint = find(spec.model, Path(settings.paths.cache))
     return loaded_backend(spec.engine, spec.model, checkpoint)
 
 
@@ -254,7 +259,7 @@ def _work(arm: CallArm, folder: RunFolder) -> Produced:
     folder.write_rows("calls.jsonl", [row.as_row() for row in rows])
     folder.write("metrics.json", metrics.as_row())
     cost = replies.cost or PassCounts(len(rows), len(rows), 0, 0, 0, 0, 0)
-    return Produced(asdict(cost))
+    return Produced(cost.as_row(), notes=replies.notes)
 
 
 def _model_replies(arm: CallArm, backend: Backend, folder: RunFolder) -> Replies:
@@ -273,8 +278,10 @@ def _model_replies(arm: CallArm, backend: Backend, folder: RunFolder) -> Replies
             "calls", rows, folder, backend, cache, lambda: audit_template(backend)
         )
     check_errors(completions, arm.settings.report.max_error_rate)
+    check_empties(completions, arm.settings.report.max_empty_rate)
     truncated = sum(reply.status == "truncated" for reply in completions)
-    return Replies([reply.text for reply in completions], truncated, shortened, cost)
+    texts = [without_unopened(reply.text) for reply in completions]
+    return Replies(texts, truncated, shortened, cost, remarks(completions, spec.model))
 
 
 def _shown(calls: FinishedCalls) -> TrackerLog:

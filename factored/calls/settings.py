@@ -15,9 +15,10 @@ from harness.tracking import TrackerSpec
 
 @dataclass(frozen=True)
 class CallsReport:
-    """The share of rows that may fail before the run itself fails."""
+    """The shares of rows that may fail, or be empty, before the run itself fails."""
 
     max_error_rate: Annotated[float, Field(ge=0, le=1)]
+    max_empty_rate: Annotated[float, Field(ge=0, le=1)] = 0.5
 
 
 @dataclass(frozen=True)

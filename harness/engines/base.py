@@ -53,7 +53,9 @@ class EngineSpec(ABC):
     ``asks_server`` (several calls of its ``run`` may go on at once, and it repeats failed requests
     by itself), ``supports_schema`` (it masks the tokens that a request's schema forbids),
     ``supports_adapters`` (a request may name a LoRA adapter), ``supports_tool_choice`` (a request
-    may force or forbid a call), ``scores`` (it has `Scores.score`).
+    may force or forbid a call), ``scores`` (it has `Scores.score`), ``speaks_for_model`` (its texts
+    are those of the model that is asked; runs of an engine that makes them up are not named after
+    one).
     """
 
     name: Name
@@ -64,6 +66,7 @@ class EngineSpec(ABC):
     supports_adapters: ClassVar[bool] = False
     supports_tool_choice: ClassVar[bool] = False
     scores: ClassVar[bool] = False
+    speaks_for_model: ClassVar[bool] = True
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
@@ -94,10 +97,14 @@ class EngineSpec(ABC):
         return 1
 
 
-def reported_by(engine: Engine | None) -> Counter[str]:
-    """Return how many answers came from which model, where the engine is told (a server's is)."""
-    reported = getattr(engine, "reported", None)
-    return Counter(reported) if reported else Counter()
+def told_by(engine: Engine | None) -> dict[str, Counter[str]]:
+    """Return what a server told with its answers, counted; empty for an engine that asks none.
+
+    ``reported`` counts the models that answered, ``finish_reasons`` the spellings of why replies
+    ended.
+    """
+    names = ("reported", "finish_reasons")
+    return {name: Counter(getattr(engine, name)) for name in names if hasattr(engine, name)}
 
 
 def counters_of(engine: Engine | None) -> Counter[str]:

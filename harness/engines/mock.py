@@ -38,6 +38,7 @@ class MockSpec(EngineSpec):
 
     supports_adapters: ClassVar[bool] = True
     supports_tool_choice: ClassVar[bool] = True
+    speaks_for_model: ClassVar[bool] = False
 
     def identity(self) -> dict[str, Any]:
         """Return the script."""

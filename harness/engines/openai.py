@@ -7,29 +7,26 @@ reads answers of any size, follows redirects, and sends what it finds in the env
 """
 
 import asyncio
-import ipaddress
 import json
-import os
 import queue
 import random
 import re
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from harness.completions import Completion, Request, failed
+from harness.engines import openai_errors as errors
 from harness.engines import openai_wire as wire
 from harness.engines.base import EngineSpec
-from harness.engines.openai_wire import BusyError, RefusedError
+from harness.engines.openai_errors import BusyError, RefusedError
+from harness.engines.openai_http import asked_wait, client_of, key_of
 from harness.errors import UserError
 from harness.fingerprint import COSMETIC
 from harness.models import Checkpoint, ModelSpec
@@ -38,11 +35,15 @@ if TYPE_CHECKING:
     import httpx
 
 LONGEST_PAUSE_S = 60.0
-LONGEST_WAIT_S = 300.0  # of what a server may ask for
-CONNECT_S = 20.0
 MOST_IN_A_ROW = 20  # requests, beyond those on their way, that may fail without one that does not
-MOST_REPORTED = 20  # models that a manifest lists
+MOST_REFUSED = 5  # requests that a server may refuse as they are before it has answered any
+MOST_REPORTED = 20  # models, or finish reasons, that a manifest lists
+MOST_EMPTY = 3  # times that an answer of neither text nor tokens is asked for again
+# Tries beyond ``retries`` for a server that is gone after it has answered: with the pauses of
+# conf/engine/openai.yaml two and a half minutes at least, in which one is started again.
+MORE_TRIES = 5
 BUSY = frozenset({408, 409, 425, 429})
+AWAY = frozenset({502, 503, 504, 521, 522, 523})  # what gateways answer for a server that is gone
 # What the engine itself sets; anything else may stand in ``extra``.
 OURS = frozenset(
     {"model", "messages", "stream", "n", "tools", "response_format", "stop", "seed", "temperature"}
@@ -53,7 +54,7 @@ Answered = tuple[int, Completion]
 
 @dataclass(frozen=True)
 class OpenAiSpec(EngineSpec):
-    """Where the server is, what it is called, what it takes; conf/engine/openai.yaml explains all.
+    """Where the server is, what it is called, what it takes; see conf/engine/openai.yaml.
 
     ``base_url``, the key, and the last five (requests at once, seconds, tries, the first pause,
     bytes) decide no text. ``key_variable`` is the name of an environment variable, never a key.
@@ -152,13 +153,15 @@ class OpenAiEngine:
         self.spec = spec
         self.model = model
         self.reported: Counter[str] = Counter()
-        self._lost_in_a_row = 0
-        self._key = _key(spec.key_variable)
+        self.finish_reasons: Counter[str] = Counter()
+        self.counters: Counter[str] = Counter()
+        self._answered = self._refused = self._lost_in_a_row = 0
+        self._key = key_of(spec.key_variable)
         self._url = f"{spec.base_url.rstrip('/')}/chat/completions"
         self._form = wire.Form(
             spec.served_name(model), spec.takes, spec.schemas, spec.length_field, spec.extra
         )
-        self._client = _client(spec, self._key)
+        self._client = client_of(spec.base_url, self._key, spec.timeout_s, spec.concurrency)
         self._slots = asyncio.Semaphore(spec.concurrency)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -169,8 +172,9 @@ class OpenAiEngine:
     ) -> Iterator[Mapping[int, Completion]]:
         """Yield completions in the order in which they come, those that came together as a group.
 
-        Several threads may run at once. Raises UserError where the server takes none of this: no
-        such model or key, nobody there. Raises CancelledError when the engine is closed.
+        Several threads may run at once. Raises UserError, after the completions that have come,
+        where the server takes no request: no such model or key, no connection. Raises
+        CancelledError when the engine is closed.
         """
         ready: queue.SimpleQueue[Future[Answered]] = queue.SimpleQueue()
         asked = [
@@ -182,11 +186,12 @@ class OpenAiEngine:
         try:
             left = len(asked)
             while left:
-                group = [ready.get().result()]
-                while not ready.empty():
-                    group.append(ready.get().result())
+                group, error = _arrived(ready)
                 left -= len(group)
-                yield dict(group)
+                if group:
+                    yield dict(group)
+                if error is not None:
+                    raise error
         finally:
             for future in asked:
                 future.cancel()
@@ -208,17 +213,19 @@ class OpenAiEngine:
         await self._client.aclose()
 
     async def _answer(self, index: int, request: Request) -> Answered:
-        """The completion of one request; raises UserError where none gets any."""
+        """The completion of one request; raises UserError where no request gets any."""
         sent = wire.body_of(request, self.model, self._form)
         body = json.dumps(sent, allow_nan=False).encode("ascii")
         async with self._slots:
             completion = await self._tried(request, body)
         lost = completion.finish == "error" and not completion.context_exceeded
         self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0
-        if self._lost_in_a_row > MOST_IN_A_ROW + self.spec.concurrency:
+        never = not self._answered and self._refused > MOST_REFUSED
+        if never or self._lost_in_a_row > MOST_IN_A_ROW + self.spec.concurrency:
             raise UserError(
-                f"{self.spec.base_url} fails one request after another ({completion.error}): mend"
-                " it and run the same command again"
+                f"{self.spec.base_url} {'refuses' if never else 'fails'} one request after another"
+                f" ({completion.error}): mend it, or what engine.takes and engine.extra send, and"
+                " run the same command again"
             )
         return index, completion
 
@@ -226,38 +233,47 @@ class OpenAiEngine:
         """The completion, after as many tries as it takes; failed after the last."""
         import httpx
 
-        for attempt in range(self.spec.retries + 1):
-            last = attempt == self.spec.retries
+        empty, gone_since = 0, None
+        for attempt in range(self.spec.retries + MORE_TRIES + 1):
+            tries, wait = self.spec.retries, 0.0
             try:
-                return await self._ask(request, body)
+                completion = await self._ask(request, body)
+                if not completion.unanswered or empty == min(MOST_EMPTY, self.spec.retries):
+                    return completion
+                empty += 1
+                self.counters["empty_asked_again"] += 1
             except RefusedError as error:
                 return failed(str(error))
             except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-                if last:
-                    raise self._nobody_there(error) from error
-                wait, reason = 0.0, ""
+                if attempt >= tries + (MORE_TRIES if self._answered else 0):
+                    raise self._unreachable(error) from error
             except BusyError as error:
-                wait, reason = error.wait, str(error)
-            if not last:
-                await asyncio.sleep(max(wait, self._pause(attempt)))
-        return failed(f"{reason} (tried {self.spec.retries + 1} times)")
+                if error.away and gone_since is None:
+                    gone_since = self._answered
+                # A gateway that answers others refuses this request, and is not gone.
+                gone = error.away and self._answered and gone_since == self._answered
+                if attempt >= tries + (MORE_TRIES if gone else 0):
+                    return failed(f"{error} (tried {attempt + 1} times)")
+                wait = error.wait
+            await asyncio.sleep(max(wait, self._pause(attempt)))
+        raise AssertionError("the last try returns or raises")
 
     def _pause(self, attempt: int) -> float:
-        """Doubled with each attempt; drawn around that, so that not all come back at once."""
+        """The pause, doubled with each attempt, less up to half so that requests spread out."""
         whole = min(self.spec.pause_s * 2.0**attempt, LONGEST_PAUSE_S)
         return whole * random.uniform(0.5, 1.0)
 
     async def _ask(self, request: Request, body: bytes) -> Completion:
         status, headers, content = await self._post(body)
         if status != 200:
-            raise self._refusal(status, headers, content, self._error_of(content))
+            raise self._refusal(status, headers, content, errors.refusal_in(content))
         answer = wire.parsed(content, self._key)
         if error := wire.error_in(answer):
-            raise self._refusal(wire.status_of(error), headers, content, error)
+            raise self._refusal(errors.status_of(error), headers, content, error)
         completion = wire.completion_of(answer, request)
-        answers = wire.answering(answer)
-        if answers in self.reported or len(self.reported) < MOST_REPORTED:
-            self.reported[answers] += 1
+        self._answered += 1
+        _count(self.reported, wire.answering(answer))
+        _count(self.finish_reasons, wire.finish_reason(answer))
         return completion
 
     async def _post(self, body: bytes) -> tuple[int, "httpx.Headers", bytes]:
@@ -271,7 +287,7 @@ class OpenAiEngine:
                 self._client.stream("POST", self._url, content=body) as reply,
             ):
                 if reply.headers.get("content-encoding", "identity") != "identity":
-                    raise BusyError("the answer is compressed, which nobody asked for")
+                    raise BusyError("the answer is compressed, and identity was asked for")
                 async for chunk in reply.aiter_raw():
                     received += chunk
                     if len(received) > self.spec.max_bytes:
@@ -284,27 +300,22 @@ class OpenAiEngine:
             raise BusyError(f"the connection broke ({type(error).__name__})") from None
         return reply.status_code, reply.headers, bytes(received)
 
-    def _error_of(self, content: bytes) -> Any:
-        try:
-            return wire.error_in(wire.parsed(content, self._key))
-        except BusyError:
-            return None
-
     def _refusal(
         self, status: int, headers: Mapping[str, str], content: bytes, error: Any
     ) -> Exception:
-        """What an error of the server is for this request, or for the whole run."""
-        words = f"HTTP {status}: {wire.said_in(error, content, self._key)}"
+        """The exception for an error of the server: of this request, or of the whole run."""
+        words = f"HTTP {status}: {errors.said_in(error, content, self._key)}"
         if problem := self._of_the_run(status, error):
             return UserError(f"{problem} ({words})")
-        if wire.is_too_long(status, error):
+        if errors.is_too_long(status, error or content.decode("utf-8", "replace")):
             return RefusedError(f"prompt exceeds the context ({words})")
         if status in BUSY or status >= 500 or status < 300:
-            return BusyError(words, _asked_wait(headers))
+            return BusyError(words, asked_wait(headers), status in AWAY)
+        self._refused += 1
         return RefusedError(words)
 
     def _of_the_run(self, status: int, error: Any) -> str | None:
-        """What no other request would be spared, and what to do about it."""
+        """The problem that every request will meet, and what to do about it; None for others."""
         spec, server = self.spec, self.spec.base_url
         if 300 <= status < 400:
             return f"{server} redirects, which is not followed: set engine.base_url to the new one"
@@ -317,81 +328,35 @@ class OpenAiEngine:
                 f"{server} has no model '{self._form.served}', or no chat completions:"
                 " set engine.served, or engine.base_url up to and with /v1"
             )
-        if wire.is_out_of_money(status, error):
+        if errors.is_out_of_money(status, error):
             return f"{server}: the account has nothing left: top it up and run this again"
         return None
 
-    def _nobody_there(self, error: Exception) -> UserError:
+    def _unreachable(self, error: Exception) -> UserError:
+        gone = "has gone and not come back" if self._answered else "cannot be reached"
         return UserError(
-            f"{self.spec.base_url} cannot be reached ({wire.readable(str(error))[:120]}): start the"
-            " server or mend engine.base_url, and run the same command again"
+            f"{self.spec.base_url} {gone} ({errors.readable(str(error))[:120]}): start the server"
+            " or mend engine.base_url, and run the same command again"
         )
 
 
-def _key(variable: str | None) -> str | None:
-    """The key that a variable holds; no error shows it. Raises UserError for an unusable one."""
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise UserError(
-            f"engine.key_variable: {wire.readable(variable)[:60]} is not set: export it"
-        )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise UserError(f"engine.key_variable: what {variable} holds is no key: mend it")
-    return key
+def _arrived(
+    ready: "queue.SimpleQueue[Future[Answered]]",
+) -> tuple[list[Answered], BaseException | None]:
+    """Wait for a request to end; return the answers that are there, and the first exception."""
+    group: list[Answered] = []
+    first: BaseException | None = None
+    while not (group or first) or not ready.empty():
+        future = ready.get()
+        error = CancelledError() if future.cancelled() else future.exception()
+        if error is None:
+            group.append(future.result())
+        else:
+            first = first or error
+    return group, first
 
 
-def _client(spec: OpenAiSpec, key: str | None) -> "httpx.AsyncClient":
-    """Follows no redirect, so that the key goes to no other host.
-
-    Proxies come from the environment, except for a server on this machine.
-    """
-    import httpx
-
-    headers = {
-        "Content-Type": "application/json",
-        "Accept": "application/json",
-        "Accept-Encoding": "identity",
-        **({"Authorization": f"Bearer {key}"} if key else {}),
-    }
-    try:
-        httpx.URL(spec.base_url)
-        return httpx.AsyncClient(
-            headers=headers,
-            timeout=httpx.Timeout(spec.timeout_s, connect=min(spec.timeout_s, CONNECT_S)),
-            # Bounded by the engine's own slots: a request that is cancelled at the wrong moment
-            # keeps its place in the pool for good, and a bounded one would fill up.
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=spec.concurrency),
-            follow_redirects=False,
-            trust_env=not _is_here(urlsplit(spec.base_url).hostname or ""),
-        )
-    except httpx.InvalidURL as error:
-        raise UserError(f"engine.base_url cannot be used ({error}): mend it") from error
-    except (ImportError, ValueError, OSError) as error:
-        raise UserError(
-            f"engine: the proxy or certificates of the environment cannot be used"
-            f" ({wire.readable(str(error))[:120]}): mend or unset HTTPS_PROXY, ALL_PROXY,"
-            " SSL_CERT_FILE"
-        ) from error
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _asked_wait(headers: Mapping[str, str]) -> float:
-    """The seconds that Retry-After asks for, within bounds: a number, or a date; 0 without it."""
-    asked = headers.get("retry-after", "")
-    try:
-        seconds = float(asked)
-    except ValueError:
-        try:
-            date = parsedate_to_datetime(asked)
-        except (ValueError, OverflowError):
-            return 0.0
-        seconds = (date.astimezone(UTC) - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 0.0), LONGEST_WAIT_S) if isfinite(seconds) else 0.0
+def _count(counts: Counter[str], name: str) -> None:
+    """Count a server's word, as long as there are few different ones."""
+    if name in counts or len(counts) < MOST_REPORTED:
+        counts[name] += 1

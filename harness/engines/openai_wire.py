@@ -1,57 +1,46 @@
-"""Chat completions on the wire: what is sent, how answers and errors are read.
+"""Chat completions on the wire: what is sent, how answers are read.
 
-Whatever a server answers is untrusted: it is checked field by field, and of its error texts a
-bounded, printable line without the key is kept.
+Whatever a server answers is untrusted: it is checked field by field.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-from urllib.parse import unquote
 
 from harness.completions import Completion, Finish, Named, Request, ToolCall, ToolChoice
+from harness.engines.openai_errors import BusyError, RefusedError, readable, said, words_of
 from harness.errors import UserError
 from harness.models import ModelSpec
 from harness.rendering import folded
-from harness.terminal import printable
 from harness.tool_calls import message_dicts
 
 Takes = Literal["temperature", "seed", "stop", "template"]
 Schemas = Literal["strict", "lenient", "none"]
 LengthField = Literal["max_tokens", "max_completion_tokens"]
 
-MAX_SAID = 300  # characters of a server's own words
-MAX_READ = 20_000  # characters in which these are looked for
-MAX_BEFORE_PROMPT = 200
-_FINISHES: Mapping[str, Finish] = {
-    "stop": "stop",
-    "tool_calls": "stop",
-    "function_call": "stop",
-    "length": "length",
-}
-# How servers say that a prompt is too long: OpenAI, vLLM, llama.cpp, SGLang.
-_TOO_LONG = (
-    "context_length_exceeded",
-    "exceed_context_size",
-    "exceeds the available context",
-    "maximum context length",
-    "maximum model length",
-    "model's context length",
-)
-_NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
-
-
-class RefusedError(Exception):
-    """The server will not answer this request, however often it is made."""
-
-
-class BusyError(Exception):
-    """The request may be answered later; ``wait`` is what the server asks for, in seconds."""
-
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
-        super().__init__(reason)
-        self.wait = wait
+MOST_TOKENS = 10**9  # a larger count is none
+MAX_REASON = 60  # characters of a finish reason
+# Why replies end, as servers and gateways to other protocols spell it: Google, Mistral, Anthropic,
+# z.ai and others beside OpenAI's own. What is in none of these three sets is a finished reply
+# (TGI's eos_token, Anthropic's end_turn, Cohere's COMPLETE), so that no good text is thrown away.
+# In lower case, "_" for "-" and " ".
+_LENGTHS = frozenset(
+    {
+        "length", "max_tokens", "max_length", "max_new_tokens", "max_output_tokens",
+        "max_completion_tokens", "model_length", "token_limit", "model_context_window_exceeded",
+    }
+)  # fmt: skip
+_FILTERS = frozenset(
+    {
+        "content_filter", "content_filtered", "safety", "recitation", "blocklist", "spii",
+        "prohibited_content", "sensitive", "error_toxic", "guardrail_intervened",
+    }
+)  # fmt: skip
+# The server broke off: what came of the text is no reply.
+_BROKEN = frozenset({"error", "abort", "aborted", "network_error", "insufficient_system_resource"})
+_PREFIX = re.compile(r"(?:finish_?reason[._])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -116,49 +105,85 @@ def _response_format(schema: str, schemas: Schemas) -> dict[str, Any]:
 def completion_of(body: Mapping[str, Any], request: Request) -> Completion:
     """Return the completion that an answer holds.
 
-    Reasoning beside the text is left where it is. Raises BusyError for an answer that is none,
-    RefusedError for one that the server holds back or that calls a tool unasked.
+    A finish reason that is missing or unknown counts as a finished reply. Reasoning beside the text
+    is left where it is. Raises BusyError for an answer that is none, RefusedError for one that the
+    server holds back or that calls a tool unasked.
     """
-    message, reason = _choice(body)
-    if reason == "content_filter":
+    _, message = _choice(body)
+    reason = _PREFIX.sub("", finish_reason(body)).lower().replace("-", "_").replace(" ", "_")
+    if reason in _FILTERS:
         raise RefusedError("the server's content filter held the reply back")
-    if not isinstance(reason, str) or reason not in _FINISHES:
-        raise BusyError(f"the answer ends for an unknown reason ({readable(str(reason))[:60]})")
+    if reason in _BROKEN:
+        raise BusyError(f"the server broke the answer off ({finish_reason(body)})")
     text, calls = _text(message), _calls(message)
     if calls and not request.tools:
         raise RefusedError("the server answered with a tool call, and no tool was offered")
     cut = min((at for word in request.stop if (at := text.find(word)) >= 0), default=None)
+    ended: Finish = "length" if reason in _LENGTHS and cut is None else "stop"
+    written = _count(body, "completion_tokens")
+    blank = not text.strip() and not calls
+    text_in = _text_in(message) if blank else None
     return Completion(
         text=text[:cut],
-        finish="stop" if cut is not None else _FINISHES[reason],
+        finish=ended,
         prompt_tokens=_count(body, "prompt_tokens"),
-        completion_tokens=_count(body, "completion_tokens"),
+        completion_tokens=written,
         calls=calls,
+        text_in=text_in,
+        unanswered=blank and not written and text_in is None,
     )
 
 
-def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
-    """The first choice's message, and why it ended."""
+def finish_reason(body: Mapping[str, Any]) -> str:
+    """Return the spelling of an answer's finish reason; "null", "absent" or "empty" for none."""
+    choice, _ = _choice(body)
+    if "finish_reason" not in choice:
+        return "absent"
+    reason = choice["finish_reason"]
+    if reason is None or reason == "":
+        return "null" if reason is None else "empty"
+    spelt = reason if isinstance(reason, str) else json.dumps(reason)
+    return readable(spelt)[:MAX_REASON]
+
+
+def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The first choice, and its message."""
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
         raise BusyError("the answer holds no choices")
     message = choices[0].get("message") if isinstance(choices[0], dict) else None
     if not isinstance(message, dict):
         raise BusyError("the answer's choice holds no message")
-    return message, choices[0].get("finish_reason")
+    return choices[0], message
 
 
 def _text(message: Mapping[str, Any]) -> str:
     """The text, or the words of a refusal; of a list of parts, those that are text."""
     content = message.get("content")
+    if isinstance(content, dict):
+        content = [content]
     if isinstance(content, list):
-        parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
-        content = "".join(str(part.get("text", "")) for part in parts)
+        content = "".join(_part(part) for part in content)
     if content is None:
         content = message.get("refusal") or ""
     if not isinstance(content, str):
         raise BusyError("the answer's content is no text")
     return _whole(content)
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, dict):
+        part = part.get("text") if part.get("type") in ("text", "output_text") else None
+    return part if isinstance(part, str) else ""
+
+
+def _text_in(message: Mapping[str, Any]) -> str | None:
+    """The field in which reasoning stands: DeepSeek, SGLang and older vLLM name it the first way"""
+    for field in ("reasoning_content", "reasoning"):
+        found = message.get(field)
+        if isinstance(found, str) and found.strip():
+            return field
+    return None
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
@@ -169,7 +194,7 @@ def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def _call(call: Any) -> ToolCall:
-    """The call as the model wrote it: whether it can be run is for others to see."""
+    """The call as the model wrote it; nothing checks it against the tools' schemas here."""
     function = call.get("function") if isinstance(call, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str) or not isinstance(function, dict):
@@ -180,14 +205,22 @@ def _call(call: Any) -> ToolCall:
 
 
 def _whole(text: str) -> str:
-    """Without halves of characters, which no file can hold."""
+    """The text with a replacement character for each half of a character (UTF-8 has none)."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _count(body: Mapping[str, Any], name: str) -> int:
+def _count(body: Mapping[str, Any], name: str) -> int | None:
+    """The count of tokens; None where the server tells none that can be one."""
     usage = body.get("usage")
     found = usage.get(name) if isinstance(usage, dict) else None
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+    if isinstance(found, str):
+        digits = re.fullmatch(r"([0-9]{1,10})(?:\.0{1,6})?", found.strip()[:20])
+        found = int(digits[1]) if digits else None
+    if isinstance(found, float):
+        found = int(found) if found.is_integer() else None
+    if isinstance(found, bool) or not isinstance(found, int):
+        return None
+    return found if 0 <= found <= MOST_TOKENS else None
 
 
 def answering(body: Mapping[str, Any]) -> str:
@@ -208,61 +241,15 @@ def parsed(content: bytes, key: str | None) -> Mapping[str, Any]:
 
 
 def error_in(body: Mapping[str, Any]) -> Any:
-    """Return the error that an answer carries, whatever its status; None where it has none."""
-    return body.get("error") or (body if body.get("object") == "error" else None)
+    """Return the error that an answer carries, whatever its status; None where it has none.
 
-
-def status_of(error: Any) -> int:
-    """Return the status that an error in an answer of status 200 stands for."""
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) and 400 <= code < 600 else 500
-
-
-def is_too_long(status: int, error: Any) -> bool:
-    """Return whether the server says that the prompt is longer than its model reads.
-
-    It says so first: what follows may quote the prompt, which may say anything.
+    An error without a word beside choices is none: some gateways always send the field.
     """
-    words = [word[:MAX_BEFORE_PROMPT].lower() for word in _words(error)]
-    return status in (400, 413, 422) and any(said in w for said in _TOO_LONG for w in words)
-
-
-def is_out_of_money(status: int, error: Any) -> bool:
-    """Return whether the account has nothing left."""
-    code = error.get("code") if isinstance(error, dict) else None
-    return status == 402 or (status in (403, 429) and code in _NO_MONEY)
-
-
-def _words(error: Any) -> list[str]:
-    if not isinstance(error, dict):
-        return [str(error)]
-    return [str(error[key]) for key in ("message", "code", "type") if error.get(key) is not None]
-
-
-def said_in(error: Any, content: bytes, key: str | None) -> str:
-    """Return what the server says of an error, in a line that can be shown."""
-    words = _words(error)[:1] if error else []
-    return _shown(words[0], key) if words else said(content, key)
-
-
-def said(content: bytes, key: str | None) -> str:
-    """Return the beginning of an answer, in a line that can be shown."""
-    return _shown(content.decode("utf-8", "replace"), key) or "nothing"
-
-
-def _shown(text: str, key: str | None) -> str:
-    """A line that can be shown, without the key or its beginning, which is a secret too."""
-    text = text[:MAX_READ]
-    if key:
-        plain = unquote(text)
-        text = text if plain == text or key[:8] not in plain else plain
-        for form in {key, json.dumps(key)[1:-1]}:
-            for length in range(len(form), min(len(form), 8) - 1, -1):
-                text = text.replace(form[:length], "***")
-    line = readable(text)
-    return line if len(line) <= MAX_SAID else f"{line[:MAX_SAID]}..."
-
-
-def readable(text: str) -> str:
-    """Return one line, in which nothing can steer a terminal."""
-    return printable(" ".join(text.split()))
+    choices = body.get("choices")
+    found = body.get("error") or (body if body.get("object") == "error" else None)
+    if isinstance(choices, list) and choices:
+        if found is not None and not words_of(found):
+            found = None
+        if found is None and isinstance(choices[0], dict):
+            return choices[0].get("error")
+    return found

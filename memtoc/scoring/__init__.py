@@ -6,11 +6,13 @@ from memtoc.scoring.extract import Span, extract
 from memtoc.scoring.match import MATCHERS, Match, match
 from memtoc.scoring.memory import CELLS, Memory, cell, score_memory
 from memtoc.scoring.outcome import OUTCOMES, Decision, decide
+from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
 
-SCORER_VERSION = "2"
+SCORER_VERSION = "3"
 
 __all__ = [
     "CELLS",
+    "DEFAULT_RULES",
     "MATCHERS",
     "OUTCOMES",
     "SCORER_VERSION",
@@ -19,6 +21,7 @@ __all__ = [
     "Decision",
     "Match",
     "Memory",
+    "ScoringRules",
     "Span",
     "abstains",
     "acknowledges",
@@ -27,4 +30,13 @@ __all__ = [
     "extract",
     "match",
     "score_memory",
+    "scorer_name",
 ]
+
+
+def scorer_name(rules: ScoringRules = DEFAULT_RULES) -> str:
+    """Return what tells two readings of an arm apart: the version, and rules set otherwise.
+
+    "3", or "3 surname=false".
+    """
+    return f"{SCORER_VERSION} {rules.changes()}".strip()

@@ -8,13 +8,15 @@ dates, numbers as numbers.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 
-from memtoc.scoring.claims import STEM, clause_end, known_words, value_range
-from memtoc.scoring.dates import Date, dates_in, same_date
-from memtoc.scoring.lexicon import COMMON
+from memtoc.scoring.amounts import EXACT, amounts_of, is_no_date, same_amount
+from memtoc.scoring.claims import clause_end, value_range
+from memtoc.scoring.codes import same_code
+from memtoc.scoring.dates import Date
+from memtoc.scoring.lists import same_list
+from memtoc.scoring.moments import asks_date, dates_of, same_moment
 from memtoc.scoring.names import (
     Name,
     Words,
@@ -26,8 +28,9 @@ from memtoc.scoring.names import (
     same_name,
     tails_conflict,
 )
-from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
+from memtoc.scoring.quantities import Quantity, is_limit
 from memtoc.scoring.rejection import turned_down
+from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
 from memtoc.scoring.text import Text, occurrences, occurs, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
 
@@ -41,7 +44,7 @@ Decided = tuple[bool, str]
 class Target:
     """What is looked for: the value of a gold, a return or a memory, read once.
 
-    ``zones``, ``dates`` and ``amount`` are filled if the value is one; ``forms`` are the ways to
+    ``zones``, ``dates`` and ``amounts`` are filled if the value is one; ``forms`` are the ways to
     write it, each with the tail (a title, a place) that it leaves out. ``rejected`` is the rule by
     which the text turns its own value down ("I doubt it was X"). ``limit`` marks a value such as
     "before 1934", which only the same words match.
@@ -50,69 +53,89 @@ class Target:
     name: Name
     zones: tuple[Zone, ...]
     dates: tuple[Date, ...]
-    amount: Fraction | None
+    amounts: tuple[Quantity, ...]
     rejected: str
     limit: bool
     forms: tuple[tuple[Words, Words], ...]
 
 
-def same_answer(answer: str, target: str, question: str = "") -> Decided:
-    """Return whether the answer gives the target, and the rule that decided."""
+def same_answer(
+    answer: str,
+    target: str,
+    question: str = "",
+    rules: ScoringRules = DEFAULT_RULES,
+    rivals: tuple[str, ...] = (),
+) -> Decided:
+    """Return whether the answer gives the target, and the rule that decided.
+
+    ``rivals`` are the other candidates of the row.
+    """
     said, wanted = read(answer), read(target)
     if not said.words or not wanted.words:
         return False, "empty"
     sought = _target(target, question)
     # A minus is no word: "-40" and "40" have the same words, so numbers must be written alike.
-    if said.words == wanted.words and (sought.amount is None or said.shown == wanted.shown):
+    if said.words == wanted.words and (not sought.amounts or said.shown == wanted.shown):
         return True, "identical"
     if sought.rejected:
         return False, f"target_{sought.rejected}"
-    return _same_kind(answer, said, sought, question)
+    special = None if sought.dates else same_code(said, target, question)
+    if special is None and not sought.zones:
+        special = same_list(answer, target, question, partial(same_answer, rules=rules))
+    if special:
+        return special
+    decided = _same_kind(answer, said, sought, question, rules)
+    if decided[1] == "rounded_quantity" and _is_another(said, sought, rivals, question):
+        return False, "different_number"
+    return decided
 
 
-def _same_kind(answer: str, said: Text, sought: Target, question: str) -> Decided:
-    if sought.amount is not None and not sought.dates:
-        return _same_amount(said, sought.amount, question)
+def _is_another(said: Text, sought: Target, rivals: tuple[str, ...], question: str) -> bool:
+    """Return whether an answer that rounds to the target is exactly a rival that differs from it.
+
+    0.18 tonnes is 180 kg, and not 400 lb, of which it is a rounding.
+    """
+    return any(
+        same_amount(said, _target(rival, question).amounts, question)[1] in EXACT
+        and not same_amount(read(rival), sought.amounts, question)[0]
+        for rival in rivals
+    )
+
+
+def _same_kind(
+    answer: str, said: Text, sought: Target, question: str, rules: ScoringRules
+) -> Decided:
+    if sought.amounts and not sought.dates:
+        return same_amount(said, sought.amounts, question)
     if sought.zones:
         return _same_zone(said, sought.zones, question)
     if sought.dates:
-        return _same_date(said, sought.dates, question)
+        decided = same_moment(said, sought.dates, question, rules)
+        # 1500 without a question may be a year or a number: "1,500" is no year.
+        unsettled = decided[1] == "no_date" and sought.amounts
+        return same_amount(said, sought.amounts, question) if unsettled else decided
     return _same_entity(answer, said, sought, question)
 
 
 @lru_cache(maxsize=16384)
 def _target(target: str, question: str) -> Target:
-    whole, span, asked = read(target), value_range(target, question), question.lower()
-    sought = whole.part(*span)
+    whole, span = read(target), value_range(target, question)
+    sought, amounts = whole.part(*span), amounts_of(whole, span, question)
     zones: tuple[Zone, ...] = ()
-    if has_zone(sought) or _ASKS_ZONE.search(asked):
+    if has_zone(sought) or _ASKS_ZONE.search(question.lower()):
         zones = tuple(zones_in(sought))
-    dates = tuple(dates_in(sought))
-    # A year inside a name (the 1936 Olympics) is part of the name unless a date is asked for.
-    if dates and not (_ASKS_DATE.search(asked) or _is_temporal(sought, dates)):
-        dates = ()
+    # 1,850 m is no year; nor is 1500 as a number of things.
+    dates = () if is_no_date(amounts, question) else dates_of(sought, question)
     given = tuple(date for date in dates if not is_limit(sought, date.start, date.end))
     return Target(
         name_of(sought),
         zones,
         given,
-        None if given else _amount(whole, span, question),
+        amounts if not given or not asks_date(question) else (),
         _rejected(whole, span, zones, given, question),
         bool(dates) and not given,
         tuple(_forms(sought)),
     )
-
-
-def _amount(whole: Text, span: tuple[int, int], question: str) -> Fraction | None:
-    """Return the value as a number, without the question's noun: 40 for "40 islands"."""
-    first, last = span
-    known = known_words(question)
-    # The value of "about 40 islands" for "How many islands ...?" is 40.
-    while last - 1 > first and whole.words[last - 1][:STEM] in known:
-        last -= 1
-    while first < last - 1 and whole.words[first] in COMMON:
-        first += 1
-    return whole_quantity(whole, first, last)
 
 
 def _rejected(
@@ -140,16 +163,6 @@ def _rejected(
 
 
 _ASKS_ZONE = re.compile(r"\btime ?zone\b")
-_ASKS_DATE = re.compile(r"\b(?:when|(?:what|which) (?:year|date|day)|date of|birthdate|birthday)\b")
-_ASIDE = re.compile(r"\([^()]*\)?")
-
-
-def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
-    """Return whether the value consists of dates, common words and brackets."""
-    rest = sought.shown
-    for date in reversed(dates):
-        rest = rest[: date.start] + " " + rest[date.end :]
-    return all(word in COMMON for word in read(_ASIDE.sub(" ", rest)).words)
 
 
 def _same_zone(said: Text, wanted: tuple[Zone, ...], question: str) -> Decided:
@@ -161,45 +174,6 @@ def _same_zone(said: Text, wanted: tuple[Zone, ...], question: str) -> Decided:
         if zone.forms & forms and not reason:
             return True, "same_zone"
         reason = reason or "different_zone"
-    return False, reason
-
-
-def _same_date(said: Text, wanted: tuple[Date, ...], question: str) -> Decided:
-    reason = "different_date"
-    asked = {said_date.year for said_date in dates_in(read(question)) if not said_date.days}
-    found = list(islice(dates_in(said), _MAX_PLACES))
-    for date in found:
-        if not any(same_date(date, other) for other in wanted):
-            continue
-        # "The 1936 Olympics opened in 1937" answers 1937.
-        if not date.days and date.year in asked and len(found) > 1:
-            reason = "only_in_question"
-            continue
-        if is_limit(said, date.start, date.end):
-            reason = "limit"
-            continue
-        first, last = said.words_at(date.start, date.end)
-        down = turned_down(said, first, last, question)
-        if not down:
-            return True, "same_date"
-        reason = down
-    return False, reason if found else "no_date"
-
-
-def _same_amount(said: Text, wanted: Fraction, question: str) -> Decided:
-    reason = "no_number"
-    for found in islice(quantities_in(said), _MAX_PLACES):
-        if found.amount != wanted:
-            reason = "different_number" if reason == "no_number" else reason
-            continue
-        start, end = said.starts[found.first], said.ends[found.last - 1]
-        if is_limit(said, start, end):
-            reason = "limit"
-            continue
-        down = turned_down(said, found.first, found.last, question)
-        if not down:
-            return True, "same_number"
-        reason = down
     return False, reason
 
 

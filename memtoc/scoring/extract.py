@@ -1,14 +1,17 @@
 """From a raw reply to the short span that is judged.
 
 The answer stands behind the last ``FINAL:`` marker that is not quoted. Further rules read what
-models do instead: a copied placeholder, a marker with nothing behind it, a line repeated until it
-is cut off, a thought block, a tool call in place of an answer.
+models do instead: a copied placeholder, a marker with nothing behind it, a box, bullets, a line
+repeated until it is cut off, a thought block, a tool call in place of an answer. Markup inside the
+line goes (``markup.py``).
 """
 
 import re
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from harness.thoughts import after_thoughts, opens_thought
+from memtoc.scoring.markup import box_goes_on, boxed, undressed
 
 # Only the tail of a runaway reply can hold the last marker; 128 new tokens are far shorter.
 MAX_REPLY = 20_000
@@ -43,6 +46,14 @@ _SPECIAL = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:start|end)_of_turn>|<eos>|<pad>|\[/?INST\]", re.IGNORECASE
 )
 _FENCE = re.compile(r"[ \t]*```\w{0,20}[ \t]*")
+# The answer "red, white, blue" as three bullets; "1912. A year" is none.
+_BULLET = re.compile(r"[ \t]{0,8}(?:[-*•‣·]|\(?\d{1,2}[.)])[ \t]+(?=\S)")
+_MOST_BULLETS = 20
+# What stands below an answer and is none: "Source: Wikipedia", "[1] https://...".
+_CITED = re.compile(
+    r"[\s*_>#-]*(?:(?:sources?|references?|citations?)[*_]*\s*:|\[\^?\d{1,3}\]:?\s|https?://)",
+    re.IGNORECASE,
+)
 # A "#" or ">" opens a heading or a quoted block in front of the answer; behind it they would be
 # part of the answer.
 _LEADING, _TRAILING = " \t\r*_`#>", " \t\r*_`"
@@ -61,13 +72,12 @@ class Span:
 
 def extract(reply: str) -> Span:
     """Return the answer span of a raw reply, read from its last MAX_REPLY characters."""
-    body = _SPECIAL.sub(" ", after_thoughts(reply[-MAX_REPLY:]))
+    # Thoughts are looked for in all of it: the tail of a long one holds neither of its tags.
+    body = _SPECIAL.sub(" ", after_thoughts(reply)[-MAX_REPLY:])
     if not body.strip():
-        # The tail of a long thought may lack its opening tag: the beginning is looked at as well.
-        cut_off = opens_thought(reply[-MAX_REPLY:]) or opens_thought(reply[:200])
-        return Span("", "unclosed_thought" if cut_off else "empty")
+        return Span("", "unclosed_thought" if opens_thought(reply) else "empty")
     markers = [match for match in _MARKER.finditer(body) if not _is_quoted(body, match)]
-    span = _after_marker(body, markers) if markers else _last_line(body)
+    span = _after_marker(body, markers) if markers else _without_marker(body)
     # A call in front of a marker gave way to the answer behind it.
     whole = "" if span.rule == "marker" else body.lstrip()
     if _TOOL_CALL.match(span.text) or _TOOL_CALL.match(whole):
@@ -95,7 +105,7 @@ def _is_quoted(body: str, marker: re.Match[str]) -> bool:
 def _after_marker(body: str, markers: list[re.Match[str]]) -> Span:
     ends = [marker.start() for marker in markers[1:]] + [len(body)]
     answers = [
-        _unquoted(_first_line(body[marker.end() : end]), body[: marker.start()][-1:])
+        _unquoted(_behind(body[marker.end() : end]), body[: marker.start()][-1:])
         for marker, end in zip(markers, ends, strict=True)
     ]
     # From the last marker back: one with nothing behind it gives way to an earlier one.
@@ -116,12 +126,34 @@ def _trim(line: str) -> str:
     return line.lstrip(_LEADING).rstrip(_TRAILING)
 
 
-def _first_line(text: str) -> str:
-    for line in text.split("\n"):
-        stripped = _trim(line)
-        if stripped and not _FENCE.fullmatch(line):
-            return stripped
-    return ""
+def _behind(text: str) -> str:
+    """Return the answer behind a marker: its box, its bullets, or its first line with words."""
+    shown = (line for line in text.split("\n") if not _FENCE.fullmatch(line))
+    lines = list(dropwhile(lambda line: not _bare(line), shown))
+    if lines and box_goes_on(lines[0]):
+        return _bare(boxed(text) or "")
+    listed = _bullets(lines)
+    if len(listed) > 1:
+        return "; ".join(listed)
+    return _bare(lines[0]) if lines else ""
+
+
+def _bare(line: str) -> str:
+    return _trim(undressed(line))
+
+
+def _bullets(lines: list[str]) -> list[str]:
+    """Return the items of the bullets that the lines open with; none if one is a sentence."""
+    items: list[str] = []
+    for line in lines:
+        bullet = _BULLET.match(line)
+        if not bullet or len(items) == _MOST_BULLETS:
+            break
+        items.append(_bare(line[bullet.end() :]))
+    sentences = any(
+        not item or len(item.split()) > 6 or item.endswith((".", ":")) for item in items
+    )
+    return [] if sentences else items
 
 
 def _unquoted(answer: str, before: str) -> str:
@@ -145,7 +177,7 @@ def _clean(answer: str, rule: str) -> Span:
 
 
 def _beside_placeholder(body: str, marker: re.Match[str], end: int) -> Span:
-    lines = [_trim(line) for line in body[marker.end() : end].split("\n")]
+    lines = [_bare(line) for line in body[marker.end() : end].split("\n")]
     behind = [line for line in lines if line and not _PLACEHOLDER.fullmatch(line)]
     if behind:
         return Span(behind[0], "after_placeholder")
@@ -155,13 +187,36 @@ def _beside_placeholder(body: str, marker: re.Match[str], end: int) -> Span:
     return Span("", "placeholder")
 
 
+def _without_marker(body: str) -> Span:
+    """Return the answer of a body without a marker: its last box, else its last line."""
+    box = boxed(body)
+    text = _bare(box) if box else ""
+    return Span(text, "boxed") if text else _last_line(body)
+
+
 def _last_line(body: str) -> Span:
-    lines = [_trim(line) for line in body.splitlines() if not _FENCE.fullmatch(line)]
-    lines = [line for line in lines if line]
+    shown = [line for line in body.splitlines() if _trim(line) and not _FENCE.fullmatch(line)]
+    lines = [_trim(line) for line in shown]
+    # From the last line back, past delimiters and the sources below an answer.
+    at = len(lines) - 1
+    while at > 0 and (_CITED.match(lines[at]) or not _bare(shown[at])):
+        at -= 1
     if not lines:
         return Span("", "empty")
-    whole = _longer(lines[-1], lines[:-1])
-    return Span(whole, "repeated_line") if whole else Span(lines[-1], "last_line")
+    whole = _longer(lines[at], lines[:at])
+    if whole:
+        return Span(_bare(whole), "repeated_line")
+    listed = _bullets_above(shown[: at + 1])
+    return Span("; ".join(listed), "bullets") if listed else Span(_bare(shown[at]), "last_line")
+
+
+def _bullets_above(lines: list[str]) -> list[str]:
+    """Return the items of the bullets that the lines end with, two or more; else none."""
+    first = len(lines)
+    while first > 0 and len(lines) - first < _MOST_BULLETS and _BULLET.match(lines[first - 1]):
+        first -= 1
+    listed = _bullets(lines[first:])
+    return listed if len(listed) > 1 else []
 
 
 def _longer(line: str, earlier: list[str]) -> str:

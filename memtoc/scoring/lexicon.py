@@ -2,8 +2,9 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
-_CLASSES: dict[str, str] = tomllib.loads(
+_CLASSES: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("lexicon.toml").read_text(encoding="utf-8")
 )
 
@@ -11,6 +12,11 @@ _CLASSES: dict[str, str] = tomllib.loads(
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a class, in the order of the file."""
     return tuple(_CLASSES[name].split())
+
+
+def groups(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of each group of a class that is written as ``name.group = "..."``."""
+    return {group: tuple(listed.split()) for group, listed in _CLASSES[name].items()}
 
 
 COPULAS = frozenset(words("copulas"))
@@ -30,5 +36,6 @@ WORK_KINDS = frozenset(words("work_kinds"))
 FUNCTION_WORDS = frozenset(words("function_words"))
 KINDS = frozenset(words("kinds"))
 KIN = words("kin")
-# hundred, thousand, million, billion, trillion, dozen
-SCALES = dict(zip(words("scales"), (100, 1000, 10**6, 10**9, 10**12, 12), strict=True))
+# hundred, thousand, million, billion, trillion, dozen, lakh, crore
+_WORTH = (100, 1000, 10**6, 10**9, 10**12, 12, 10**5, 10**7)
+SCALES = dict(zip(words("scales"), _WORTH, strict=True))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from memtoc.scoring.abstain import abstains
 from memtoc.scoring.match import match
+from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
 
 # Cells of the design (arXiv 2608.26295): is the memory right, is the return right?
 CELLS = ("agree", "arb", "tool_gold", "both_wrong", "mem_absent")
@@ -21,7 +22,12 @@ class Memory:
 
 
 def score_memory(
-    matcher: str, span: str, question: str, gold: str, aliases: Sequence[str] = ()
+    matcher: str,
+    span: str,
+    question: str,
+    gold: str,
+    aliases: Sequence[str] = (),
+    rules: ScoringRules = DEFAULT_RULES,
 ) -> Memory:
     """Return the memory that a closed-book span gives, judged by gold and its aliases.
 
@@ -31,13 +37,23 @@ def score_memory(
     # Null, and not false: what the model does not say it knows is neither right nor wrong.
     if declined.matched or declined.no_answer:
         return Memory(span, True, None, declined.rule)
-    correct, why = any_match(matcher, span, (gold, *aliases), question)
+    correct, why = any_match(matcher, span, (gold, *aliases), question, rules)
     return Memory(span, False, correct, why)
 
 
-def any_match(matcher: str, span: str, values: Sequence[str], question: str) -> tuple[bool, str]:
-    """Return whether the span gives one of the values, and the first match's rule, else gold's."""
-    decisions = [match(matcher, span, value, question) for value in values]
+def any_match(
+    matcher: str,
+    span: str,
+    values: Sequence[str],
+    question: str,
+    rules: ScoringRules = DEFAULT_RULES,
+    rivals: Sequence[str] = (),
+) -> tuple[bool, str]:
+    """Return whether the span gives one of the values, and the first match's rule, else gold's.
+
+    ``values`` name one thing, ``rivals`` are the other candidates of the row.
+    """
+    decisions = [match(matcher, span, value, question, rules, rivals) for value in values]
     hit = next((decision for decision in decisions if decision.matched), decisions[0])
     return hit.matched, hit.rule
 

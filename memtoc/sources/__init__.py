@@ -1,5 +1,6 @@
 """Where questions come from: one source a file."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -163,3 +164,16 @@ BenchmarkSpec = Annotated[
     StarterSpec | MemtocSpec | ToolhopSpec | FolderSpec | CsvSpec | ReleasedSpec,
     Field(discriminator="source"),
 ]
+
+
+def label_of(spec: BenchmarkSpec) -> str:
+    """Return the name of a benchmark in the names of run folders.
+
+    Of a csv or a folder without a name of its own that is the file's or the folder's: all of them
+    would be called ``folder``.
+    """
+    if not isinstance(spec, FolderSpec | CsvSpec) or spec.name != spec.source:
+        return spec.name
+    path = Path(spec.path).resolve()
+    own = path.parent.name if path.name == "questions.jsonl" else path.name.partition(".")[0]
+    return re.sub(r"[^A-Za-z0-9_]+", "-", own).strip("-_")[:32] or spec.name

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.arms import ROOT, finished, obey_file_modes
@@ -15,6 +17,8 @@ from support.arms import ROOT, finished, obey_file_modes
 from harness.cache import GenerationCache, cache_key
 from harness.completions import Completion, Decoding, Message, Request, failed, to_row
 from harness.errors import UserError
+from harness.files import locked
+from harness.filesystems import type_of
 
 GREEDY = Decoding("greedy", 0.0, 16)
 HELLO = Request((Message("user", "hello"),), GREEDY)
@@ -117,6 +121,87 @@ def test_many_processes_open_and_fill_one_file_at_once(tmp_path: Path):
         assert whole_groups(cache, 150) == list(range(150))
     with sqlite3.connect(path) as database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def mounts(*places: tuple[Path | str, str]) -> list[SimpleNamespace]:
+    """What psutil tells of the mounts of a machine."""
+    return [SimpleNamespace(mountpoint=str(place), fstype=kind) for place, kind in places]
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "lustre", "gpfs", "cifs", "fuse.sshfs"])
+def test_on_a_network_file_system_the_journal_is_one_that_machines_can_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+):
+    monkeypatch.setattr(
+        "psutil.disk_partitions", lambda all: mounts(("/", "ext4"), (tmp_path, kind))
+    )
+    path = tmp_path / "home" / "cache.sqlite"
+    with GenerationCache(path) as cache, GenerationCache(path) as other:
+        cache.put([("key", Completion("first", "stop"))])
+        assert other.get(["key"])["key"].text == "first"
+        other.put([("more", Completion("second", "stop"))])
+        assert set(cache.get(["key", "more"])) == {"key", "more"}
+        assert not list(path.parent.glob("*-wal")) + list(path.parent.glob("*-shm"))
+    with sqlite3.connect(path) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_a_cache_that_was_moved_to_a_network_file_system_changes_its_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "cache.sqlite"
+    with GenerationCache(path) as cache:
+        cache.put([("key", Completion("first", "stop"))])
+    monkeypatch.setattr("psutil.disk_partitions", lambda all: mounts((tmp_path, "nfs")))
+    with GenerationCache(path) as cache:
+        assert cache.get(["key"])["key"].text == "first"
+    with sqlite3.connect(path) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_many_processes_fill_one_file_on_a_network_file_system(tmp_path: Path):
+    path = tmp_path / "cache.sqlite"
+    plant = (
+        "import psutil, types; psutil.disk_partitions = lambda all:"
+        f"[types.SimpleNamespace(mountpoint={str(tmp_path)!r}, fstype='nfs4')]\n"
+    )
+    lines = [puts(path, at * 10, at * 10 + 10) for at in range(4)]
+    workers = [subprocess.Popen([*line[:2], plant + line[2], *line[3:]]) for line in lines]
+    assert [worker.wait(timeout=120) for worker in workers] == [0] * 4
+    with sqlite3.connect(path) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert database.execute("SELECT count(*) FROM completions").fetchone() == (160,)
+
+
+def test_an_object_store_is_refused_with_the_setting_to_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    places = mounts(("/", "overlay"), (tmp_path, "ext4"), (tmp_path / "bucket", "fuse.gcsfuse"))
+    monkeypatch.setattr("psutil.disk_partitions", lambda all: places)
+    with pytest.raises(UserError, match=r"fuse\.gcsfuse mount has no locks.*set paths\.cache"):
+        GenerationCache(tmp_path / "bucket" / "cache" / "cache.sqlite")
+    assert not (tmp_path / "bucket" / "cache" / "cache.sqlite").exists()
+    GenerationCache(tmp_path / "cache.sqlite")
+
+
+def test_a_later_mount_covers_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    both = mounts(("/", "ext4"), (tmp_path, "autofs"), (tmp_path, "nfs4"))
+    monkeypatch.setattr("psutil.disk_partitions", lambda all: both)
+    assert type_of(tmp_path / "not" / "there") == "nfs4"
+    assert type_of(tmp_path.parent) == "ext4"
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_lock_that_the_file_system_cannot_give_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+):
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    refused = pytest.raises(UserError, match=r"has no locks .*-o flock\), or set paths")
+    with refused, locked(tmp_path / "arm" / ".lock"):
+        pass
 
 
 def test_a_process_killed_while_it_writes_leaves_whole_groups(tmp_path: Path):

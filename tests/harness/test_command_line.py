@@ -2,6 +2,7 @@ import pytest
 
 from harness.command_line import read_command_line
 from harness.errors import UserError
+from harness.overrides import check_overrides
 
 CONFIGS = {"evaluate": "evaluate", "merge": "merge", "taubench": "taubench_of_ours"}
 
@@ -31,7 +32,22 @@ def test_flags_come_before_overrides_and_those_keep_their_order():
     ("arguments", "words"),
     [
         (["--config-name=mergee"], "did you mean 'merge'?"),
-        (["--config-name=xyz"], "choose one of: evaluate, merge, taubench"),
+        (["--config-name=xyz"], "the configs are evaluate, merge, taubench"),
+        (["--multirn", "seed=1"], "--multirn: no such flag: did you mean '--multirun'?"),
+        (["--config-nam=merge"], "did you mean '--config-name'?"),
+        (["-config-nam", "merge"], "did you mean '--config-name'?"),
+        (["-x"], "-x: no such flag: the flags are --cfg, "),
+        (["--limit=3"], "a setting is written without dashes: limit=3"),
+        (["--config-path=conf"], "add a folder of yours with --config-dir"),
+        (["--experimental-rerun", "x"], "run the same command again"),
+        (["--cfg", "jb"], "invalid choice: 'jb'"),
+        (["--package", "model"], "add --cfg job"),
+        (["limit", "=", "3"], "'limit = 3': write limit=3, without spaces"),
+        (["limit", "=3"], "'limit =3': write limit=3, without spaces"),
+        (["limit=", "3"], "'limit= 3': write limit=3, without spaces"),
+        (["model", "qwen"], "a setting is written model=qwen"),
+        (["limit:3"], "a setting is written with '=': limit=3"),
+        (["seed=1", "help"], "help: neither a flag nor a setting"),
         (["--config-name"], "expected one argument"),
         (["task=taubench"], "choose one of: --config-name=evaluate"),
         (["~task"], "task is set by the config"),
@@ -42,3 +58,44 @@ def test_what_no_config_here_is_refused(arguments, words):
     with pytest.raises(UserError) as refused:
         read_command_line(arguments, CONFIGS)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        (["--cfg", "job", "limit=2", "-p", "model"], ("--cfg=job", "--package=model", "limit=2")),
+        (["limit=2", "--info", "seed=1"], ("--info=all", "limit=2", "seed=1")),
+        (["~benchmark.limit", "+a=1", "++b= x "], ("~benchmark.limit", "+a=1", "++b= x ")),
+        (["model@planner.model=qwen", "k.a=[1,2]"], ("model@planner.model=qwen", "k.a=[1,2]")),
+    ],
+)
+def test_what_hydra_takes_reaches_it(arguments, given):
+    assert read_command_line(arguments, CONFIGS).arguments == given
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["planner.engine.kind=mock"], "write engine@planner.engine=mock"),
+        (["-m", "frame.name=tool,passage"], "write frame=tool,passage"),
+        (["hydra.sweep.dir=x"], "paths.runs"),
+        (["hydra.job.chdir=true"], "relative to the folder"),
+    ],
+)
+def test_an_override_that_would_change_nothing_it_names_is_refused(overrides, words):
+    with pytest.raises(UserError) as refused:
+        check_overrides([override for override in overrides if override != "-m"])
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["model.name=mine"],
+        ["model.name=qwen", "model.path=/checkpoints/qwen"],
+        ["hydra/launcher=ray", "hydra.launcher.ray.remote.num_gpus=1", "hydra.job.name=x"],
+        ["hydra.mode=MULTIRUN", "mitigation=warn", "seed=1,2"],
+    ],
+)
+def test_other_overrides_pass(overrides):
+    check_overrides(overrides)

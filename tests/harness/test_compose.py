@@ -1,8 +1,11 @@
 """What the command line's mistakes are called: the key, what it takes, and whose it is."""
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from support.entries import Entry
 
 QUIET = ("engine=mock", "tracker=none", "limit=1")
@@ -23,8 +26,9 @@ def line(text: str) -> str:
         ("payload.error=[1]", "set one by one, as in payload.error.name=value"),
         ("clauses=[1]", "set one by one, as in clauses.name=value"),
         ("hydra.mode=FOO", "hydra.mode=FOO does not fit: invalid value 'FOO', expected one of"),
-        ("hydra.job.chdir=maybe", "does not fit: value 'maybe' is not a valid bool"),
-        ("hydra.run.dirr=x", "hydra.run.dirr: no such setting: did you mean 'hydra.run.dir'?"),
+        ("dry_run=maybe", "dry_run='maybe' does not fit: input should be a valid boolean"),
+        ("hydra.job.num=maybe", "hydra.job.num=maybe does not fit: value 'maybe'"),
+        ("hydra.job.nam=x", "hydra.job.nam: no such setting: did you mean 'hydra.job.name'?"),
         ("+limit=3", "leave out the +"),
         ("+model=qwen", "leave out the +"),
         ("~limt", "limt: no such setting: did you mean 'limit'?"),
@@ -108,3 +112,40 @@ def test_a_file_of_settings_may_be_empty_and_needs_no_header(
     ended = entry(*QUIET, "--config-dir", "more", "--cfg", "job")
     assert ended.code == 0
     assert f"\nseed: {17 if 'seed' in content else 0}\n" in ended.out
+
+
+NAMES = (
+    "runs/epoch=3", "copy (1)", "R&D", "a,b", "O'Brien", "Müller", "数据", "2024", "1e3",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "given", [("benchmark=csv", "benchmark.path={}/q.csv"), ("model.path={}",), ("paths.cache={}",)]
+)
+def test_the_very_argument_for_a_path_is_shown(
+    entry: Entry, given: tuple[str, ...], name: str, tmp_path: Path
+):
+    """Typed into bash, it is read as the path, which then need not be quoted by anybody."""
+    *others, template = given
+    path = template.format(name)
+    refused = entry(*QUIET, *others, path)
+    if refused.code == 0 or "is not a file" in refused.err:  # 2024/q.csv and copy (1) are read
+        return
+    message = line(refused.err)
+    assert "Exception" not in message and "mismatched" not in message
+    typed = re.search(r"(?:type|one text as) (['\"].*)$", message)
+    assert typed, message
+    shown = subprocess.run(
+        ["bash", "-c", f"printf %s {typed[1]}"], capture_output=True, check=True, text=True
+    )
+    key, _, text = path.partition("=")
+    assert OverridesParser.create().parse_override(shown.stdout).value() == text
+    assert entry(*QUIET, *others, shown.stdout).code == 0 or key == "benchmark.path"
+
+
+def test_a_text_that_the_shell_cut_is_put_together(entry: Entry):
+    ended = entry(*QUIET, "benchmark=csv", "benchmark.path=my", "old", "file.csv")
+    assert "old: write key=value" in line(ended.err)
+    assert line(ended.err).endswith("'benchmark.path=\"my old file.csv\"'")
+    assert line(entry(*QUIET, "file.csv").err) == "error: file.csv: no setting: write key=value"

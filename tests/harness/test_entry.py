@@ -42,6 +42,17 @@ def line(text: str) -> str:
         ("shard=5/4", "shard=5/4: write the part and the number of parts, as in shard=1/4"),
         ("shard=0.25", "shard=0.25: write the part"),
         ("experiment=memtoc/frame", "experiment=memtoc/frame: no such option: did you mean"),
+        ("+limt=5", "limt is not a setting: did you mean 'limit'? Remove it where +limt"),
+        ("++report.matchr=x", "did you mean 'report.matcher'?"),
+        ("model@=qwen", "a place is missing behind the @: write model=..."),
+        ("hydra/nothing=x", "Hydra has no such group: a launcher is chosen by hydra/launcher=NAME"),
+        ("debug.x=1", "write debug=OPTION: choose one of: limit, none"),
+        ("hydra.run.dir=here", "folders are set by paths.runs"),
+        ("hydra/sweeper=basic", "this project's own sweeper"),
+        ("mitigation.name=warn", "mitigation.name=warn chooses no option: write mitigation=warn"),
+        ("engine.kind=hf", "write engine=hf"),
+        ("benchmark.source=csv", "write benchmark=csv"),
+        ("limit =3", "'limit =3': write limit=3, without spaces"),
     ],
 )
 def test_a_mistake_is_one_line_with_the_fix_and_exit_code_2(
@@ -132,21 +143,25 @@ def test_an_interrupt_ends_with_130_and_the_same_command_goes_on(
     assert len(list(Path("runs").glob("*/DONE"))) == 1
 
 
-def test_a_scheduler_s_signal_ends_with_143_as_an_interrupt_does(
-    entry: Entry, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_each_signal_has_its_exit_code_and_the_same_command_goes_on(
+    entry: Entry, monkeypatch: pytest.MonkeyPatch, number: int, code: int
 ):
-    def terminated(self, request):
-        os.kill(os.getpid(), signal.SIGTERM)
+    def ended_by_signal(self, request):
+        if "A tool has already" in request.messages[0].content:
+            os.kill(os.getpid(), number)
         return reply(self, request)
 
-    reply, before = MockEngine._reply, signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(MockEngine, "_reply", terminated)
-    try:
-        ended = entry(*QUIET)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert ended.code == 143
+    reply = MockEngine._reply
+    monkeypatch.setattr(MockEngine, "_reply", ended_by_signal)
+    ended = entry(*QUIET)
+    assert ended.code == code
     assert "interrupted: run the same command again to go on" in ended.err
+    assert len(list(Path("memories").glob("*/DONE"))) == 1
+    monkeypatch.setattr(MockEngine, "_reply", reply)
+    assert entry(*QUIET).code == 0
 
 
 @pytest.mark.parametrize(

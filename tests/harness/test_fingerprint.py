@@ -35,7 +35,8 @@ COSMETIC_LEAVES = {
     "benchmark.path", "benchmark.toolhop", "mitigation.adapter", "benchmark.build.strict",
     "benchmark.build.redraw_temporal", "benchmark.publisher.url", "benchmark.publisher.sha256",
     "dry_run", "report.matcher",
-    "report.min_support", "report.max_error_rate", "paths.runs", "paths.memories", "paths.cache",
+    "report.min_support", "report.max_error_rate", "report.max_empty_rate",
+    "paths.runs", "paths.memories", "paths.cache",
 }  # fmt: skip
 
 

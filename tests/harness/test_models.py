@@ -1,11 +1,15 @@
 import json
 import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.arms import compose_config
 
 from harness.errors import UserError
-from harness.models import ModelSpec, digest_of_folder, locate
+from harness.models import ModelSpec, digest_of_folder, locate, locate_if_here
+from harness.settings import parse
 
 FILES = {
     "model.safetensors": b"weights" * 100,
@@ -145,3 +149,19 @@ def test_a_damaged_memo_is_made_again(tmp_path: Path, content: str):
     memo.write_text(content)
     assert digest_of_folder(folder, memo) == before
     assert len(json.loads(memo.read_text())) == len(FILES)
+
+
+@pytest.mark.slow
+def test_models_of_one_package_share_their_converted_weights(
+    tmp_path: Path, smollm2: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(
+        "harness.models.convert", lambda _, target: shutil.copytree(smollm2, target)
+    )
+    embedded = parse(ModelSpec, compose_config()["model"])
+    assert locate_if_here(embedded, tmp_path) is None
+    assert not list(tmp_path.iterdir())
+    first = locate(embedded, tmp_path)
+    assert locate(replace(embedded, name="another"), tmp_path) == first
+    assert locate_if_here(replace(embedded, name="third"), tmp_path) == first
+    assert len(list((tmp_path / "models").glob("*/model.safetensors"))) == 1

@@ -1,8 +1,10 @@
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 from support.arms import arm_of, mock_config, options, prompt, requests_of, row, write_rows
+from support.entries import Entry
 
 from memtoc.dry_run import dry_run
 
@@ -52,3 +54,15 @@ def test_nothing_is_written(tmp_path: Path, towns: Path):
     for frame in options("frame"):
         shown(tmp_path, towns, f"frame={frame}")
     assert {path.name for path in tmp_path.iterdir()} == {"benchmark"}
+
+
+@pytest.mark.slow
+def test_a_dry_run_of_the_embedded_model_neither_converts_nor_writes(
+    entry: Entry, tmp_path: Path, smollm2: Path
+):
+    """``smollm2`` is here for its skip: where the package is absent there is nothing to convert."""
+    for config in ((), ("--config-name=calls", "tool_agent=llm"), ("--config-name=taubench",)):
+        ended = entry(*config, "dry_run=true", "tracker=none")
+        assert ended.code == 0, ended.err
+        assert "converting" not in ended.out + ended.err
+        assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """Shards and their merge, on the mock engine."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -145,9 +146,16 @@ def test_a_merge_asked_for_wrongly(entry: Entry, override: str, words: str):
     assert words in ended.err
 
 
-def test_a_shard_without_a_question_is_refused_and_a_merge_does_without_it(entry: Entry):
-    ended = entry("shard=1/50", *MOCK)
-    empty = [n for n in range(1, 51) if "holds none of" in entry(f"shard={n}/50", *MOCK).err]
-    assert len(empty) >= 41
-    assert ended.code == (2 if 1 in empty else 0)
+def test_a_shard_without_a_question_is_nothing_to_do_and_a_merge_does_without_it(entry: Entry):
+    parts = ",".join(f"{number}/50" for number in range(1, 51))
+    ended = entry("-m", f"shard={parts}", *MOCK)
+    assert ended.code == 0
+    totals = {words: int(count) for count, words in re.findall(r"(\d+) ([a-z ]+)[,;]", ended.out)}
+    held = {re.findall(r"-(\d+)of50-", str(path))[0] for path in Path("runs").glob("*/DONE")}
+    assert totals["done"] == len(held) <= 9
+    assert totals["nothing to do"] == 50 - len(held)
+    empty = next(number for number in range(1, 51) if str(number) not in held)
+    alone = entry(f"shard={empty}/50", *MOCK)
+    assert alone.code == 0
+    assert "questions: nothing to do (--config-name=merge does without it)" in alone.out
     assert entry("--config-name=merge", "shards=50", *MOCK).code == 0

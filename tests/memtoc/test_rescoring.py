@@ -10,7 +10,9 @@ from support.arms import row as question
 
 from harness.errors import UserError
 from memtoc import scoring
+from memtoc.evaluation import run_arm
 from memtoc.rescoring import rescore
+from memtoc.rules import plan
 
 
 @pytest.fixture
@@ -67,3 +69,39 @@ def test_the_command_says_in_one_line_what_is_no_finished_arm(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {tmp_path} is not a finished arm")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_reading_by_other_rules_stands_beside_the_first(finished_arm):
+    found = rescore(finished_arm, scoring.ScoringRules(surname=False))
+    assert found.metrics.scorer == f"{scoring.SCORER_VERSION} surname=false"
+    assert found.episodes.name == f"episodes.scorer-{scoring.SCORER_VERSION}-surname-false.jsonl"
+    assert found.arm.metrics.scorer == scoring.SCORER_VERSION
+
+
+def test_an_arm_under_other_rules_is_the_same_arm(tmp_path, towns, finished_arm):
+    config = {**mock_config(tmp_path, towns), "scoring": {"surname": False}}
+    assert run(config).folder == finished_arm
+
+
+def test_the_command_scores_by_the_rules_that_it_is_given(finished_arm, tmp_path):
+    line = [sys.executable, str(ROOT / "analyze.py"), "--config-name=rescore"]
+    given = [f"arm={finished_arm}", "scoring.surname=false"]
+    done = finished([*line, *given], cwd=tmp_path, env=command_environment())
+    assert done.returncode == 0
+    assert list(finished_arm.glob("metrics.scorer-*-surname-false.json"))
+
+
+def test_a_finished_arm_is_not_shown_under_rules_that_it_was_not_read_by(
+    tmp_path, towns, finished_arm
+):
+    config = {**mock_config(tmp_path, towns), "scoring": {"surname": False}}
+    with pytest.raises(UserError, match=r"--config-name=rescore arm=\S+ scoring.surname=false"):
+        run_arm(plan(config))
+
+
+def test_the_command_on_an_arm_of_today_s_scorer_has_nothing_to_do(finished_arm, tmp_path):
+    line = [sys.executable, str(ROOT / "analyze.py"), "--config-name=rescore"]
+    for given in ([f"arm={finished_arm}"], ["-m", f"arm={finished_arm}"]):
+        done = finished([*line, *given], cwd=tmp_path, env=command_environment())
+        assert done.returncode == 0, done.stderr
+        assert "nothing to do" in " ".join(done.stdout.split())

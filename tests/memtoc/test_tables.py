@@ -7,9 +7,15 @@ from rich.console import Console
 from support import scripted
 from support.arms import ArmResult, mock_config, row, run, write_rows
 
+from harness.completions import Completion, Decoding, Message, Request
 from memtoc.arms import FinishedArm
+from memtoc.episodes import Episode
+from memtoc.metrics import measure
+from memtoc.questions import Question
+from memtoc.scored import ScoredRow, read_memory, score_episode
 from memtoc.settings import Report
-from memtoc.tables import show
+from memtoc.sources.schemas import call_for
+from memtoc.tables import figures, in_words, legend, show
 
 RULES = "┃│"
 
@@ -91,6 +97,104 @@ def test_statuses_and_what_was_skipped_are_said(result: ArmResult):
 def test_the_matcher_of_the_report_is_the_one_shown(result: ArmResult):
     assert "Rates (containment matcher" in shown(result, matcher="containment")
     assert "Rates (boundary matcher" in shown(result)
+
+
+def judged(memory: str, returned: str, right: str, reply: str) -> list[ScoredRow]:
+    """One question's rows under no_tool, tool_right, tool_wrong and tool_error, truly scored."""
+    question = Question(
+        id="q1", text="In which city was the mill built?", gold=right, near=returned, far=None,
+        kind="place", family="free_form", chain="q1", fold="A",
+        tool=call_for("In which city was the mill built?", "free_form", "place"), source="human",
+    )  # fmt: skip
+    known = read_memory(question, Completion(memory, "stop"))
+    nothing = Request((Message("user", "x"),), Decoding("greedy", 0.0, 8))
+    values = {"tool_right": right, "tool_wrong": returned, "tool_error": None, "no_tool": None}
+    correct = {"tool_right": True, "tool_wrong": False, "tool_error": False, "no_tool": None}
+    return [
+        score_episode(
+            Episode(question, condition, value, correct[condition], nothing),
+            Completion(memory if condition == "no_tool" else reply, "stop"),
+            known,
+        )
+        for condition, value in values.items()
+    ]
+
+
+def sentences(*questions: tuple[str, str, str, str]) -> list[str]:
+    rows = [row for question in questions for row in judged(*question)]
+    return in_words(measure(rows, 0).matchers["boundary"])
+
+
+# Memory, wrong return, gold, reply to every return; then what the summary may say of it.
+TRUE, WRONG = "FINAL: Ravenna", "FINAL: Modena"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        # The memory is right, and what the tool says otherwise is kept out, or is not.
+        ((TRUE, "Modena", "Ravenna", TRUE), "contradicted it, it stayed right in 1 of 1."),
+        ((TRUE, "Modena", "Ravenna", WRONG), "contradicted it, it stayed right in 0 of 1."),
+        # The memory is wrong, the right return is taken, or is not.
+        (("FINAL: Bergen", "Modena", "Ravenna", TRUE), "took the tool's value in 1 of 1."),
+        (("FINAL: Bergen", "Modena", "Ravenna", "FINAL: Bergen"), "tool's value in 0 of 1."),
+        # Both are wrong, differently.
+        (
+            ("FINAL: Bergen", "Modena", "Ravenna", WRONG),
+            "differently, it took the tool's value in 1",
+        ),
+        (
+            ("FINAL: Bergen", "Modena", "Ravenna", TRUE),
+            "differently, it took the tool's value in 0",
+        ),
+        (("FINAL: Bergen", "Modena", "Ravenna", "FINAL: UNKNOWN"), "declined to answer in 1 of 1."),
+        (("FINAL: Bergen", "Modena", "Ravenna", "FINAL: Bergen"), "declined to answer in 0 of 1."),
+        ((TRUE, "Modena", "Ravenna", TRUE), "with no tool, the model was right in 1 of 1."),
+        ((WRONG, "Modena", "Ravenna", TRUE), "with no tool, the model was right in 0 of 1."),
+    ],
+)
+def test_each_sentence_is_true_of_what_it_counts(question: tuple[str, str, str, str], said: str):
+    assert any(said in line for line in sentences(question)), sentences(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "never"),
+    [
+        ((WRONG, "Modena", "Ravenna", WRONG), "Where both were wrong, differently"),
+        ((WRONG, "Modena", "Ravenna", WRONG), "the tool contradicted it"),
+        ((TRUE, "Modena", "Ravenna", TRUE), "Where it was wrong and the tool was right"),
+        (("FINAL: UNKNOWN", "Modena", "Ravenna", WRONG), "Where both were wrong"),
+        (("FINAL: UNKNOWN", "Modena", "Ravenna", WRONG), "it stayed right"),
+    ],
+)
+def test_a_sentence_that_would_be_false_of_a_row_does_not_count_it(
+    question: tuple[str, str, str, str], never: str
+):
+    assert not any(never in line for line in sentences(question))
+
+
+def test_a_memory_that_is_the_tool_s_own_wrong_value_is_in_no_conflict():
+    same, other = (WRONG, "Modena", "Ravenna", WRONG), ("FINAL: Bergen", "Modena", "Ravenna", WRONG)
+    rows = [*judged(*same), *judged(*other)]
+    found = measure(rows, 0).matchers["boundary"]
+    ours = found.rate("incorrect-tool following", "ours")
+    released = found.rate("incorrect-tool following", "released")
+    assert (ours.numerator, ours.denominator, ours.left_out) == (1, 1, 1)
+    assert (released.numerator, released.denominator, released.left_out) == (2, 2, 0)
+    assert any("Left out of these: 1 row of tool_wrong" in line for line in in_words(found))
+
+
+def test_a_sweep_shows_counts_below_the_support_and_what_befell_rows(result: ArmResult):
+    report = Report(matcher="boundary", min_support=3, max_error_rate=1, max_empty_rate=1)
+    cells = figures(FinishedArm.load(result.folder).metrics, report)
+    assert cells["retention"] == "66.7 (3)"
+    assert cells["correct tool"] == "1/2"
+    assert cells["both right"] == "75.0 (4)"
+    assert (cells["cut"], cells["failed"]) == ("1", "3")
+    assert "empty" not in cells
+    said = legend(cells, report)
+    assert set(said) == {*cells, "a/b"}
+    assert "min_support=3" in said["a/b"]
 
 
 def test_an_arm_without_rows_can_be_shown(tmp_path: Path):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from support.servers import serving
@@ -101,7 +101,6 @@ TRANSIENT: Mapping[str, Answer] = {
     "empty choices": EMPTY,
     "error in a 200": of_json({"error": {"message": "upstream", "code": 502}}),
     "no message": of_json({"choices": [{"finish_reason": "stop"}]}),
-    "no finish": of_json({"choices": [{"message": {"content": "x"}}]}),
 }
 
 
@@ -116,10 +115,7 @@ class ChatServer:
         return [asked.headers.get("Authorization") for asked in self.asked]
 
 
-@contextmanager
-def chat_serving(answer: Callable[[Asked], Answer]) -> Iterator[ChatServer]:
-    """A server that answers by rule for as long as the block lasts."""
-    log: list[Asked] = []
+def _handler(answer: Callable[[Asked], Answer], log: list[Asked]) -> type[BaseHTTPRequestHandler]:
     counting = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -147,8 +143,45 @@ def chat_serving(answer: Callable[[Asked], Answer]) -> Iterator[ChatServer]:
                     self.wfile.write(given.content[at : at + step])
                     time.sleep(given.drip)
 
-    with serving(Handler) as address:
+    return Handler
+
+
+@contextmanager
+def chat_serving(answer: Callable[[Asked], Answer]) -> Iterator[ChatServer]:
+    """A server that answers by rule for as long as the block lasts."""
+    log: list[Asked] = []
+    with serving(_handler(answer, log)) as address:
         yield ChatServer(f"{address}/v1", log)
+
+
+class MortalServer:
+    """A server that can be killed, also out of its own answers, and started again at its place."""
+
+    def __init__(self, answer: Callable[[Asked], Answer]) -> None:
+        self.asked: list[Asked] = []
+        self.deaths = self.port = 0
+        self._handler = type(
+            "Quiet", (_handler(answer, self.asked),), {"log_message": lambda *_: None}
+        )
+        self._server: ThreadingHTTPServer | None = None
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def start(self) -> None:
+        if self._server is None:
+            self._server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler)
+            self.port = self._server.server_port
+            threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def kill(self) -> None:
+        if self._server is not None:
+            server, self._server = self._server, None
+            server.shutdown()
+            server.server_close()
+            self.deaths += 1
 
 
 def faulty(answer: Callable[[Asked], Answer], *faults: Answer) -> Callable[[Asked], Answer]:

@@ -11,8 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-import yaml
-from support.arms import ROOT
+from support.asking import MODEL, TOOL, ask, completions, spec
 from support.chat_server import (
     CUT,
     EMPTY,
@@ -31,39 +30,13 @@ from support.servers import serving
 
 from harness.cache import cache_key
 from harness.completions import Completion, Decoding, Message, Request, ToolCall
-from harness.engines import OpenAiSpec
 from harness.engines.openai import OpenAiEngine
 from harness.errors import UserError
 from harness.generation import Backend
 from harness.models import ModelSpec
-from harness.settings import parse
 
-MODEL = ModelSpec("small", "chat", "keep", False)
 KEY = "sk-Secret/0+1=2"
-GREEDY = Decoding("greedy", 0.0, 8)
 SAMPLED = Decoding("sampled", 0.7, 16)
-TOOL = json.dumps({"type": "function", "function": {"name": "find", "parameters": {}}})
-
-
-def spec(url: str, **changed: Any) -> OpenAiSpec:
-    """The settings of conf/engine/openai.yaml for a server, without pauses."""
-    content = yaml.safe_load((ROOT / "conf/engine/openai.yaml").read_text(encoding="utf-8"))
-    given = {"base_url": url, "server": url, "pause_s": 0.0, "retries": 2, "timeout_s": 20.0}
-    return parse(OpenAiSpec, {**content, **given, **changed})
-
-
-def ask(text: str, decoding: Decoding = GREEDY, **more: Any) -> Request:
-    return Request((Message("user", text),), decoding, **more)
-
-
-def completions(engine: OpenAiEngine, *requests: Request) -> list[Completion]:
-    found: dict[int, Completion] = {}
-    try:
-        for group in engine.run(requests, range(len(requests))):
-            found |= group
-    finally:
-        engine.close()
-    return [found[index] for index in range(len(requests))]
 
 
 def one(server: ChatServer, request: Request | None = None, **changed: Any) -> Completion:
@@ -433,13 +406,6 @@ def test_runs_that_are_left_ask_no_more_and_leave_room_for_the_next():
             (after,) = completions(engine, ask("after"))
             assert after.text == "after"
         assert len(server.asked) < 60 * 200
-
-
-@pytest.mark.parametrize("usage", ["none", [1], {"prompt_tokens": "7"}, {"prompt_tokens": True}])
-def test_counts_that_are_none_are_nought(usage):
-    with chat_serving(always(said("She.", usage=usage))) as server:
-        found = one(server)
-    assert (found.text, found.prompt_tokens, found.completion_tokens) == ("She.", 0, 0)
 
 
 def test_reasoning_is_never_part_of_the_text():

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from memtoc.scoring import extract
 from memtoc.scoring.__main__ import main
+from memtoc.scoring.containment import canonical
 
 ROW: dict[str, Any] = {
     "model": "m",
@@ -132,3 +134,11 @@ def test_the_scorer_reaches_the_agreement_that_the_method_asks_for() -> None:
     for field in ("final_correct", "kept_memory", "memory_correct"):
         assert share("boundary", "read", field) >= 0.98
     assert share("boundary", "read", "abstain") >= 0.975
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared scored outputs are not here")
+def test_taking_markup_off_changes_no_published_span_for_the_papers_matcher() -> None:
+    rows = [json.loads(line) for line in SHARED.read_text(encoding="utf-8").splitlines()]
+    spans = [row[field] for row in rows for field in ("final_span", "closed_book_span")]
+    for span in filter(None, spans):
+        assert canonical(extract(f"FINAL: {span}").text) == canonical(span)
