@@ -37,6 +37,13 @@ def show_metrics(arm: FinishedTauBench, with_dialogue: bool, console: Console) -
                 console.print(table)
     ended = ", ".join(f"{count} {name}" for name, count in sorted(metrics.ended.items()))
     say(console, f"{metrics.episodes} episodes ended: {ended}")
+    agreed = metrics.ended_on_agreement
+    if agreed is not None and agreed.episodes:
+        say(
+            console,
+            f"{agreed.episodes} of them ended by the user while agreeing to a change, before the"
+            f" agent could make it ({agreed.failed} without reward 1)",
+        )
     say(console, _conditions(metrics))
     say(console, f"arm: {arm.folder}")
 

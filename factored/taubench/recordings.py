@@ -140,7 +140,7 @@ def _recording(record: Mapping[str, Any], where: str, index: int) -> Recording:
         trial=_whole(record.get("trial")),
         task=Task.from_row(info["task"], where),
         opening=next((_text(m) for m in messages if m["role"] == "user"), ""),
-        steps=_steps(messages),
+        steps=recorded_steps(messages),
         ended=_ended(record, messages),
         scored_open=record.get("ended") == "script_over",
         reward=float(reward) if isinstance(reward, int | float) else None,
@@ -167,7 +167,8 @@ def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _steps(messages: Sequence[Mapping[str, Any]]) -> tuple[RecordedStep, ...]:
+def recorded_steps(messages: Sequence[Mapping[str, Any]]) -> tuple[RecordedStep, ...]:
+    """Return the agent's actions in a dialogue's messages, each with its answer."""
     in_text = _writes_calls_as_text(messages)
     steps = []
     for index, message in enumerate(messages):
