@@ -229,8 +229,8 @@ def turn_counts(rows: Rows, loaded: LoadedDomain) -> TurnCounts:
     """Count turns, actions and punts; errors by kind.
 
     ``call_errors`` and ``planner_errors`` count turns by the first error of each.
-    ``wrong_value`` counts calls that ran and changed data, unlike the call that was intended, or,
-    where that is not known, unlike any of the task's ground truth.
+    ``wrong_value`` counts calls of tools that change data which ran with another name or other
+    arguments than the script's call; without a script, than every call of the task's ground truth.
     """
     turns = [turn for row in rows for turn in row.turns]
     punts = Counter(turn.punt.error for turn in turns if turn.punt)
