@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from factored.agents import NativeApiForm
+from factored.roles import RoleSettings
 from factored.scripts import Script, Scripts, check_user, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, TauBenchSettings
 from factored.taubench.environment import LoadedDomain
-from factored.taubench.loading import data_folder, load_domain
+from factored.taubench.loading import EMBEDDED, data_folder, load_domain
 from factored.taubench.tasks import Task
 from factored.tool_agents import call_schema_of
 from harness.errors import UserError, one_of
@@ -21,9 +22,9 @@ from harness.hashing import digest_of, digest_of_file
 from harness.models import locate, locate_if_here
 from harness.run import Run
 
-EMBEDDED = Path(__file__).with_name("taubench") / "data"
 # As manifests and trackers call them.
 KIND, PRODUCT = "taubench", "factored-agents"
+MOCK = "mock"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class TauBenchArm:
         parts = [settings.domain.name, settings.agent.name, self._player("planner")]
         if settings.tool_agent is not None:
             parts.append(self._player("tool_agent"))
+        if self._player("user") == MOCK:
+            parts.append("mock_user")
         recording = settings.taubench.recording
         return Run(
             kind=KIND,
@@ -87,7 +90,7 @@ class TauBenchArm:
     def _player(self, role: str) -> str:
         """Return the name of the model that plays a role, or of what plays it without a model."""
         model_role = self.settings.model_roles.get(role)
-        return model_role.model.name if model_role else str(getattr(self.settings, role).name)
+        return player(model_role) if model_role else str(getattr(self.settings, role).name)
 
     def script(self, kind: str, task_id: int, trial: int) -> Script:
         """Return the script of an episode; ``kind`` is ``scripted`` or ``recorded``.
@@ -103,6 +106,11 @@ class TauBenchArm:
         script = scripts[task_id, trial]
         check_user(script, task_id, self.tasks[task_id].user_id, self.settings.domain.split)
         return script
+
+
+def player(role: RoleSettings) -> str:
+    """Return what a folder's name says of a role's model: its name, or that it is a mock."""
+    return MOCK if role.engine.kind == MOCK else role.model.name
 
 
 def role_digests(backends: Mapping[str, Backend]) -> dict[str, str | None]:
@@ -121,7 +129,7 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any], sweep: str = 
     lack an episode of the arm.
     """
     spec = settings.domain
-    folder = EMBEDDED if spec.embedded else data_folder(settings.taubench.path)
+    folder = EMBEDDED if spec.embedded else _data_folder(settings)
     loaded = load_domain(spec.name, folder, spec.province)
     if not loaded.policy:
         warnings.warn(f"{folder / spec.name}: has no policy.md: the agent reads none", stacklevel=2)
@@ -142,6 +150,27 @@ def prepare(settings: TauBenchSettings, config: Mapping[str, Any], sweep: str = 
             for trial in range(settings.trials):
                 arm.script(kind, task_id, trial)
     return arm
+
+
+def _data_folder(settings: TauBenchSettings) -> Path:
+    """Return the folder of the data; an error also says what else the domain lacks.
+
+    Whoever writes `domain=retail` alone would else be told one thing now and the other one then.
+    """
+    try:
+        return data_folder(settings.taubench.path)
+    except UserError as error:
+        lacking = _without_scripts(settings) if "scripted" in settings.scripts else ""
+        raise UserError(f"{error}{lacking and '; '}{lacking}") from error
+
+
+def _without_scripts(settings: TauBenchSettings) -> str:
+    roles = {"planner": settings.planner, "user": settings.user}
+    scripted = [name for name, role in roles.items() if role.kind == "scripted"]
+    return (
+        f"domain={settings.domain.name} comes without scripts:"
+        f" add {' '.join(f'{role}=llm' for role in scripted)}"
+    )
 
 
 def chosen_tasks(loaded: LoadedDomain, spec: DomainSpec) -> dict[int, Task]:
@@ -195,6 +224,8 @@ def _scripts(settings: TauBenchSettings, folder: Path) -> dict[str, Scripts]:
     found: dict[str, Scripts] = {}
     if "scripted" in settings.scripts:
         file = folder / f"scripts_{settings.domain.split}.json"
+        if not file.is_file():
+            raise UserError(f"{_without_scripts(settings)} (there is no {file})")
         found["scripted"] = domain_scripts(file, settings.trials)
     if "recorded" in settings.scripts:
         found["recorded"] = recorded_scripts(

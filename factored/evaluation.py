@@ -97,6 +97,10 @@ def _work(arm: TauBenchArm, folder: RunFolder) -> Produced:
         "tasks": list(arm.tasks),
         "skipped": arm.skipped,
         "environment_of": "tau-bench 59a200c6",
+        "read_with": (
+            "python -m factored.taubench show FOLDER prints its dialogues, and the command that"
+            " made it (evaluate.py --config-name=taubench) its figures"
+        ),
     }
     return Produced(_counts(played), about, _notes(usage))
 

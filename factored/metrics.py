@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from factored.agreement import ended_on_agreement
 from factored.call_checks import CALL_ERRORS, PLANNER_ERRORS
 from factored.episode import Ended, Limits
 from factored.results import EpisodeRow
@@ -92,12 +93,24 @@ class RecordedCounts:
 
 
 @dataclass(frozen=True)
+class AgreementCounts:
+    """Episodes that the user ended while agreeing to a change not made yet; those without reward 1.
+
+    See ``agreement.py``: a weakness of simulated users, and no failure of the agent.
+    """
+
+    episodes: int
+    failed: int
+
+
+@dataclass(frozen=True)
 class TauBenchMetrics:
     """The content of metrics.json.
 
     ``pass_all`` (the file's key is ``pass``) is over all tasks of the arm, ``pass_clean`` over
     those without known faults; the floors are the shares of them that an agent solves which does
-    nothing. ``skipped`` counts the split's tasks that are left out.
+    nothing. ``skipped`` counts the split's tasks that are left out. ``ended_on_agreement`` is None
+    in files from before it was counted.
     """
 
     episodes: int
@@ -113,6 +126,7 @@ class TauBenchMetrics:
     usage: Mapping[str, Usage]
     limits: Limits
     skipped: int
+    ended_on_agreement: AgreementCounts | None = None
 
     def as_row(self) -> dict[str, Any]:
         """Return the metrics as they stand in the file."""
@@ -201,15 +215,22 @@ def measure(
         usage=usage_sums(rows),
         limits=limits,
         skipped=skipped,
+        ended_on_agreement=agreement_counts(rows, loaded),
     )
+
+
+def agreement_counts(rows: Rows, loaded: LoadedDomain) -> AgreementCounts:
+    """Count the episodes that end in the user's agreement to a change, before it is made."""
+    ended = [row for row in rows if ended_on_agreement(row.turns, loaded.domain.writes)]
+    return AgreementCounts(len(ended), sum(not _succeeds(row.reward) for row in ended))
 
 
 def turn_counts(rows: Rows, loaded: LoadedDomain) -> TurnCounts:
     """Count turns, actions and punts; errors by kind.
 
     ``call_errors`` and ``planner_errors`` count turns by the first error of each.
-    ``wrong_value`` counts calls that ran and changed data, unlike the call that was intended, or,
-    where that is not known, unlike any of the task's ground truth.
+    ``wrong_value`` counts calls of tools that change data which ran with another name or other
+    arguments than the script's call; without a script, than every call of the task's ground truth.
     """
     turns = [turn for row in rows for turn in row.turns]
     punts = Counter(turn.punt.error for turn in turns if turn.punt)

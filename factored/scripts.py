@@ -80,8 +80,6 @@ def domain_scripts(path: Path, trials: int) -> dict[tuple[int, int], Script]:
     The file holds a list, one entry a task: {"user": [line, ...], "actions": [{name, kwargs},
     ...]}. Raises UserError that names the entry.
     """
-    if not path.is_file():
-        raise UserError(f"{path}: no scripts come with this domain: set planner and user")
     entries = read_json(path)
     if not isinstance(entries, list):
         raise UserError(f"{path}: must be a list of scripts")

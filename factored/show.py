@@ -7,10 +7,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from factored.agreement import actions_end_on_agreement
+from factored.taubench.loading import DOMAINS
+from factored.taubench.recordings import recorded_steps
 from factored.taubench.tasks import RESPOND
 from harness.terminal import printable
 
 MAX_SHOWN = 600  # characters of an observation
+WRITES = frozenset().union(*(domain.writes for domain in DOMAINS.values()))
 MAX_NAME = 60  # characters of who speaks
 
 
@@ -32,6 +36,11 @@ def show_dialogue(row: Mapping[str, Any], console: Console) -> None:
     else:
         for message in row["traj"]:
             _message(console, message)
+    steps = recorded_steps(row["traj"])
+    taken = [(step.action, step.answer or "") for step in steps if step.action]
+    if actions_end_on_agreement(taken, WRITES):
+        text = "the user agreed to a change and ended the dialogue before it could be made"
+        _line(console, "ENDED ON AGREEMENT", text, "bold red")
     if row.get("error"):
         _line(console, "error", str(row["error"]), "bold red")
 

@@ -28,7 +28,7 @@ def show_metrics(arm: FinishedTauBench, with_dialogue: bool, console: Console) -
     for title, table in (
         ("pass^k (95 % intervals, bootstrap over tasks)", pass_rows(metrics)),
         (f"{turns.turns} turns: {counts}", _errors(turns)),
-        ("Against the script (open loop)", _scripts(metrics)),
+        ("Against the script, whose decisions are taken in order whatever came", _scripts(metrics)),
         ("Roles", _usage(metrics.usage)),
     ):
         if table is not None:
@@ -37,6 +37,13 @@ def show_metrics(arm: FinishedTauBench, with_dialogue: bool, console: Console) -
                 console.print(table)
     ended = ", ".join(f"{count} {name}" for name, count in sorted(metrics.ended.items()))
     say(console, f"{metrics.episodes} episodes ended: {ended}")
+    agreed = metrics.ended_on_agreement
+    if agreed is not None and agreed.episodes:
+        say(
+            console,
+            f"{agreed.episodes} of them ended by the user while agreeing to a change, before the"
+            f" agent could make it ({agreed.failed} without reward 1)",
+        )
     say(console, _conditions(metrics))
     say(console, f"arm: {arm.folder}")
 
@@ -79,7 +86,9 @@ def pass_rows(metrics: TauBenchMetrics) -> Table:
     for row, other in zip(metrics.pass_all, metrics.pass_clean, strict=True):
         table.add_row(str(row.k), _interval(row), _interval(other))
     floors = [metrics.floor, metrics.floor_clean]
-    table.add_row("floor", *("" if floor is None else f"{floor:.3f}" for floor in floors))
+    table.add_row(
+        "floor (nothing done)", *("" if floor is None else f"{floor:.3f}" for floor in floors)
+    )
     return table
 
 
@@ -105,18 +114,20 @@ def _scripts(metrics: TauBenchMetrics) -> Table | None:
     if metrics.intended is None:
         return None
     table = Table()
-    for name in ("", "equal", "of"):
+    for name in ("", "number", "of"):
         table.add_column(name, justify="right" if name else "left")
     for kind, count in metrics.intended.items():
-        table.add_row(f"exact {kind}", str(count.exact), str(count.total))
+        table.add_row(
+            f"exact {kind}: run as the script has them", str(count.exact), str(count.total)
+        )
     run = metrics.recorded
     if run is not None:
         for name, equal, of in (
-            ("final hashes", run.equal_hashes, run.episodes),
-            ("final rewards", run.equal_rewards, run.episodes),
-            ("rewards", run.successes, run.episodes),
-            ("rewards without any call", run.no_call_successes, run.episodes),
-            ("recorded successes that need a write", run.writing_kept, run.writing),
+            ("dialogues that end in the recorded data", run.equal_hashes, run.episodes),
+            ("dialogues with the recorded reward", run.equal_rewards, run.episodes),
+            ("dialogues with reward 1", run.successes, run.episodes),
+            ("the same, had no call been made", run.no_call_successes, run.episodes),
+            ("recorded reward 1 by changing data, kept", run.writing_kept, run.writing),
         ):
             table.add_row(name, str(equal), str(of))
     return table

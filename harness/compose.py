@@ -139,9 +139,8 @@ def _key(name: str, config_name: str) -> str:
     if not parent and wrong != path and wrong in _top_level(config_name):
         listed = one_of(options_of(wrong), "")
         return f"{name}: {wrong} has no keys here: write {wrong}=OPTION: {listed}"
-    others = [] if parent else _configs_with(wrong)
-    if others:
-        return f"{name}: no such setting here: '{wrong}' belongs to {' and to '.join(others)}"
+    if not parent and (elsewhere := _elsewhere(path, config_name, keys)):
+        return f"{name}: {elsewhere}"
     beside, near = [key for key in _names_in(parent, keys) if key != "hydra"], ""
     if not beside:
         return f"{name}: no such setting: {parent} is one value: write {parent}=..."
@@ -153,6 +152,40 @@ def _key(name: str, config_name: str) -> str:
     prefix = (f"{at}@" if at else "") + (f"{parent}." if parent else "")
     hint = f"did you mean '{prefix}{near}" if near else one_of(beside, wrong, prefix)
     return f"{name}: no such setting: {hint}"
+
+
+def _elsewhere(path: str, config_name: str, keys: Collection[str]) -> str:
+    """Return where a key belongs that is not at the top of this config: roles, other configs."""
+    if roles := _roles(path, config_name, keys):
+        return f"is set for each role here: {', '.join(roles)}"
+    wrong = path.partition(".")[0]
+    others = " and to ".join(_configs_with(wrong))
+    return f"no such setting here: '{wrong}' belongs to {others}" if others else ""
+
+
+def _roles(path: str, config_name: str, keys: Collection[str]) -> list[str]:
+    """Return what to write for a key that each role of this config has of its own.
+
+    ``engine=mock`` is ``engine@planner.engine=mock`` where planner=llm has an engine in it, and
+    ``engine.reply=...`` is ``planner.engine.reply=...``. ``keys`` are those of the config as it is.
+    """
+    part = path.partition(".")[0]
+    value = next((a.partition("=")[2] for a in sys.argv[1:] if a.startswith(f"{path}=")), "...")
+    found = []
+    for group in sorted(_top_level(config_name)):
+        having = [option for option in options_of(group) if _has_part(f"{group}/{option}", part)]
+        if having:
+            key = f"{part}@{group}.{part}" if path == part else f"{group}.{path}"
+            needed = "" if f"{group}.{part}" in keys else f" (with {group}={having[0]})"
+            found.append(f"{key}={value}{needed}")
+    return found
+
+
+def _has_part(option: str, part: str) -> bool:
+    """Return whether an option's own file takes a group into it, as in ``/engine@engine: hf``."""
+    content = yaml.safe_load((CONF / f"{option}.yaml").read_text(encoding="utf-8"))
+    defaults = content.get("defaults", []) if isinstance(content, dict) else []
+    return any(isinstance(item, dict) and f"/{part}@{part}" in item for item in defaults)
 
 
 def _configs_with(name: str) -> list[str]:

@@ -95,7 +95,9 @@ def read_manifest(folder: Path, kind: str, noun: str) -> Manifest:
     _check_format(folder / NAME)
     manifest = read_value(folder / NAME, Manifest)
     if manifest.kind != kind:
-        raise UserError(f"{folder} is no {noun} but a run of kind {manifest.kind}: give another")
+        # Each kind of run says in its own facts how it is read.
+        reader = manifest.about.get("read_with", "the command that made it prints it again")
+        raise UserError(f"{folder} is no {noun} but a run of kind {manifest.kind}: {reader}")
     return manifest
 
 

@@ -9,16 +9,23 @@ from typing import Any, Self
 from rich.console import Console
 from rich.table import Table
 
-from factored.arm import EMBEDDED, PRODUCT, chosen_tasks, data_digest, role_digests
+from factored.arm import PRODUCT, chosen_tasks, data_digest, player, role_digests
 from factored.call_checks import CallChecker, Punt
 from factored.calls.data_set import RecordedCall, needing_write, recorded_calls, stratified
-from factored.calls.results import CallMetrics, CallRow, final_states, grade, measure_calls
+from factored.calls.results import (
+    CallMetrics,
+    CallRow,
+    FinalStates,
+    final_states,
+    grade,
+    measure_calls,
+)
 from factored.calls.settings import CallSettings, call_settings
 from factored.dry_run import show_tool_agent
 from factored.roles import audit_template
 from factored.scripts import Scripts, check_user, domain_scripts, recorded_scripts
 from factored.taubench.environment import LoadedDomain
-from factored.taubench.loading import data_folder, load_domain
+from factored.taubench.loading import EMBEDDED, data_folder, load_domain
 from factored.taubench.tasks import Task
 from factored.tool_agents import (
     ModelToolAgentSpec,
@@ -76,12 +83,12 @@ class CallArm:
     def run(self) -> Run:
         """Return the run: its folder and identity."""
         settings, spec = self.settings, self.settings.tool_agent
-        player = spec.model.name if isinstance(spec, ModelToolAgentSpec) else spec.name
+        name = player(spec) if isinstance(spec, ModelToolAgentSpec) else spec.name
         backends = {"tool_agent": self.backend} if self.backend else {}
         asked = [[*call.place, call.request, call.dialogue] for call in self.calls]
         return Run(
             kind=KIND,
-            slug=f"{settings.domain.name}-calls-{player}",
+            slug=f"{settings.domain.name}-calls-{name}",
             root=Path(settings.paths.runs),
             config=self.config,
             cosmetic=cosmetic_keys(CallSettings),
@@ -204,7 +211,13 @@ def _scripts(settings: CallSettings, folder: Path, tasks: Mapping[int, Task]) ->
     if recording is not None:
         found = recorded_scripts(Path(recording), settings.trials)
     else:
-        found = domain_scripts(folder / f"scripts_{settings.domain.split}.json", 1)
+        file = folder / f"scripts_{settings.domain.split}.json"
+        if not file.is_file():
+            raise UserError(
+                f"domain={settings.domain.name} comes without recorded calls:"
+                f" add taubench.recording=FILE, a result file (there is no {file})"
+            )
+        found = domain_scripts(file, 1)
     scripts = {key: script for key, script in found.items() if key[0] in tasks}
     for (task_id, _), script in scripts.items():
         check_user(script, task_id, tasks[task_id].user_id, settings.domain.split)
@@ -253,7 +266,8 @@ def _work(arm: CallArm, folder: RunFolder) -> Produced:
     folder.write_rows("calls.jsonl", [row.as_row() for row in rows])
     folder.write("metrics.json", metrics.as_row())
     cost = replies.cost or PassCounts(len(rows), len(rows), 0, 0, 0, 0, 0)
-    return Produced(cost.as_row(), notes=replies.notes)
+    reader = "the command that made it (evaluate.py --config-name=calls) prints its figures"
+    return Produced(cost.as_row(), {"read_with": reader}, notes=replies.notes)
 
 
 def _model_replies(arm: CallArm, backend: Backend, folder: RunFolder) -> Replies:
@@ -289,6 +303,20 @@ def _shown(calls: FinishedCalls) -> TrackerLog:
     return TrackerLog(scalars, [], [calls.folder / name for name in FILES])
 
 
+def _final(final: FinalStates) -> list[str]:
+    """Say what became of the recorded successes; nothing where the recording has none to look at.
+
+    The scripts of an embedded domain have no reward, so that none of them is one.
+    """
+    if not final.dialogues:
+        return []
+    return [
+        f"{final.dialogues} recorded dialogues with reward 1 change data: with the tool agent's own"
+        f" writes {final.hashes} end in the same data and {final.rewards} keep their reward;"
+        f" without any call {final.no_call} would"
+    ]
+
+
 def show_calls(calls: FinishedCalls, screen: Console) -> None:
     """Print the counts by group and by tool, the errors, the final states."""
     table, metrics = Table(), calls.metrics
@@ -302,10 +330,12 @@ def show_calls(calls: FinishedCalls, screen: Console) -> None:
     errors = ", ".join(f"{count} {name}" for name, count in metrics.errors.items() if count)
     final = metrics.final
     for line in (
-        f"errors: {errors or 'none'}",
-        f"{metrics.truncated} replies cut, {metrics.shortened} contexts shortened",
-        f"of {final.dialogues} recorded successes that need a write: {final.hashes} final"
-        f" states equal, {final.rewards} rewards kept; {final.no_call} without any call",
+        "json: the reply is one call; right tool: of the recorded tool; valid: its schema allows"
+        " it; exact: equal to the recorded call",
+        f"calls that are not exact, by their first error: {errors or 'none'}",
+        f"{metrics.truncated} replies were cut at the length limit, {metrics.shortened} prompts"
+        " show a part of the dialogue only",
+        *_final(final),
         *([metrics.constrained] if metrics.constrained else []),
         f"run: {calls.folder}",
     ):

@@ -6,7 +6,9 @@
     python -m factored.taubench show FILE [--task 3] [--trial 0]
     python -m factored.taubench truth --domain retail --split tau2 --data DIR
 
-Exit code 0: all equal (or regraded, shown); 1: differences; 2: a mistake of yours.
+The embedded domain needs no `--data`, nor does any where TAUBENCH_PATH is set; the results.json of
+a run of ours needs no `--domain`. Exit code 0: no difference is the environment's (or regraded,
+shown); 1: some are; 2: a mistake of yours.
 """
 
 import argparse
@@ -14,77 +16,83 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
-from factored.taubench.loading import DOMAINS, data_folder, load_domain, read_json
-from factored.taubench.recordings import has_province, read_recordings
+from factored.taubench.environment import LoadedDomain
+from factored.taubench.loading import DOMAINS, data_for, domain_named, load_domain, read_json
+from factored.taubench.recordings import RESULTS, has_province, read_recordings, run_domain
 from factored.taubench.regrade import regrade
-from factored.taubench.replay import Comparison, compare_golden, compare_recording
+from factored.taubench.replay import compare_golden, compare_recordings
+from factored.taubench.report import DIFFERENCES, report, say
 from factored.taubench.truth import ground_truth_answers
 from harness.errors import UserError, one_of
 from harness.files import write_json
-from harness.terminal import printable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     options = _parser().parse_args(arguments)
+    if "file" in options and options.file.is_dir():
+        options.file /= RESULTS
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             code: int = options.run(options)
         except UserError as error:
-            _say(f"error: {error}", sys.stderr)
+            say(f"error: {error}", sys.stderr)
             code = 2
     for warning in caught:
-        _say(f"warning: {warning.message}", sys.stderr)
+        say(f"warning: {warning.message}", sys.stderr)
     return code
 
 
-def _say(line: str, out: TextIO) -> None:
-    """Write one line, without what a file may bring along to break it or steer the terminal."""
-    out.write(f"{printable(line)}\n")
+def _loaded(options: argparse.Namespace) -> LoadedDomain:
+    """Load the domain that is named, or that of the run of ours which a result file belongs to."""
+    own = run_domain(options.file)
+    name = options.domain or own.get("name")
+    if name is None:
+        raise UserError(f"{options.file}: whose is it? Name it, as in --domain retail")
+    if own.get("name") not in (None, name):
+        raise UserError(f"--domain {name}: {options.file} is of a run of domain={own['name']}")
+    province = options.province_rename or own.get("province") is True
+    return load_domain(name, data_for(name, options.data, "--data DIR"), province)
 
 
 def golden(options: argparse.Namespace) -> int:
     """Compare call sequences; return 1 where any value differs."""
-    load = partial(
-        load_domain, path=data_folder(options.data, "--data DIR"), province=options.province_rename
-    )
-    return _report(compare_golden(options.file, load), options.json)
+
+    def load(name: str) -> LoadedDomain:
+        folder = data_for(domain_named(name).name, options.data, "--data DIR")
+        return load_domain(name, folder, options.province_rename)
+
+    return report(compare_golden(options.file, load), options.json, options.differences)
 
 
 def replay(options: argparse.Namespace) -> int:
     """Compare recorded dialogues; return 1 where any value differs."""
-    loaded = load_domain(
-        options.domain, data_folder(options.data, "--data DIR"), options.province_rename
-    )
+    loaded = _loaded(options)
     recordings, left_out = read_recordings(options.file)
     for line in left_out:
         warnings.warn(line, stacklevel=1)
-    comparison = Comparison()
-    for recording in recordings:
-        comparison.add(compare_recording(loaded, recording))
-    if comparison.differences and not options.province_rename and has_province(recordings):
+    comparison = compare_recordings(loaded, recordings)
+    if comparison.faults and not options.province_rename and has_province(recordings):
         warnings.warn(
             "the recording has addresses with 'province': --province-rename", stacklevel=1
         )
-    return _report(comparison, options.json)
+    return report(comparison, options.json, options.differences)
 
 
 def grade_again(options: argparse.Namespace) -> int:
     """Regrade stored dialogues, print the changes and write the new file where one is named."""
-    loaded = load_domain(
-        options.domain, data_folder(options.data, "--data DIR"), options.province_rename
-    )
-    regraded, left_out = regrade(options.file, loaded, options.split, options.recorded_tasks)
+    loaded = _loaded(options)
+    split = options.split or run_domain(options.file).get("split", "test")
+    regraded, left_out = regrade(options.file, loaded, split, options.recorded_tasks)
     for line in left_out:
         warnings.warn(line, stacklevel=1)
     changed = [one for one in regraded if one.before != one.after]
     for one in [] if options.json else changed:
-        _say(f"{one.where}: reward {one.before} becomes {one.after}", sys.stdout)
+        say(f"{one.where}: reward {one.before} becomes {one.after}")
     before = sum((one.before or 0.0) == 1.0 for one in regraded)
     after = sum(one.after == 1.0 for one in regraded)
     counts = {
@@ -96,10 +104,10 @@ def grade_again(options: argparse.Namespace) -> int:
     if options.out is not None:
         write_json(options.out, [one.record for one in regraded])
     if options.json:
-        _say(json.dumps(counts), sys.stdout)
+        say(json.dumps(counts))
     else:
         words = f"{len(regraded)} dialogues: {before} successes before, {after} now"
-        _say(f"{words}, {len(changed)} rewards changed", sys.stdout)
+        say(f"{words}, {len(changed)} rewards changed")
     return 0
 
 
@@ -131,7 +139,7 @@ def show(options: argparse.Namespace) -> int:
 
 def truth(options: argparse.Namespace) -> int:
     """Run every task's own actions and print those that are answered with an error."""
-    loaded = load_domain(options.domain, data_folder(options.data, "--data DIR"))
+    loaded = load_domain(options.domain, data_for(options.domain, options.data, "--data DIR"))
     if options.split not in loaded.tasks:
         raise UserError(f"--split {options.split}: {one_of(loaded.tasks, options.split)}")
     tasks = loaded.tasks[options.split]
@@ -140,30 +148,11 @@ def truth(options: argparse.Namespace) -> int:
     for one in failed:
         kind = "write" if one.writes else "read"
         arguments = json.dumps(dict(one.action.kwargs), ensure_ascii=False)
-        _say(f"task {one.task}: {kind} {one.action.name} {arguments}: {one.text}", sys.stdout)
+        say(f"task {one.task}: {kind} {one.action.name} {arguments}: {one.text}")
     writes = sum(answer.writes for answer in failed)
     counts = f"{len(answers)} actions of {len(tasks)} tasks"
-    _say(f"{counts}: {len(failed)} answered with an error, {writes} of these writes", sys.stdout)
+    say(f"{counts}: {len(failed)} answered with an error, {writes} of these writes")
     return 0
-
-
-def _report(comparison: Comparison, as_json: bool) -> int:
-    """Print counts and differences, and return the exit code.
-
-    With ``as_json`` the counts alone go to standard output, the differences to standard error.
-    """
-    out = sys.stderr if as_json else sys.stdout
-    for line in comparison.lines:
-        _say(line, out)
-    hidden = comparison.differences - len(comparison.lines)
-    if hidden:
-        _say(f"... and {hidden} more differences", out)
-    if as_json:
-        _say(json.dumps(comparison.as_row()), sys.stdout)
-    else:
-        for kind, count in comparison.as_row().items():
-            _say(f"{kind:>12}  {count['equal']:>6,} of {count['total']:,} equal", out)
-    return 1 if comparison.differences else 0
 
 
 class _OneLineParser(argparse.ArgumentParser):
@@ -184,16 +173,28 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="for recordings from before 2025-01-16: users' addresses have 'province', not 'state'",
     )
-    command = commands.add_parser("golden", parents=[compared], help="compare call sequences")
+    listed = _OneLineParser(add_help=False)
+    listed.add_argument(
+        "--differences",
+        type=Path,
+        default=DIFFERENCES,
+        metavar="NEW",
+        help=f"where all differences go ({DIFFERENCES})",
+    )
+    command = commands.add_parser(
+        "golden", parents=[compared, listed], help="compare call sequences"
+    )
     command.set_defaults(run=golden)
-    command = commands.add_parser("replay", parents=[compared], help="compare recorded dialogues")
-    command.add_argument("--domain", required=True, choices=sorted(DOMAINS))
+    command = commands.add_parser(
+        "replay", parents=[compared, listed], help="compare recorded dialogues"
+    )
+    command.add_argument("--domain", choices=sorted(DOMAINS))
     command.set_defaults(run=replay)
     command = commands.add_parser(
         "regrade", parents=[compared], help="new rewards for stored dialogues"
     )
-    command.add_argument("--domain", required=True, choices=sorted(DOMAINS))
-    command.add_argument("--split", default="test", metavar="NAME")
+    command.add_argument("--domain", choices=sorted(DOMAINS))
+    command.add_argument("--split", metavar="NAME", help="of the data's tasks (test)")
     command.add_argument(
         "--recorded-tasks", action="store_true", help="score by the recorded tasks, not the data's"
     )

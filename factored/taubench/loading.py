@@ -27,6 +27,8 @@ from harness.errors import UserError, one_of
 
 TAU_BENCH: Mapping[str, Domain] = {domain.name: domain for domain in (RETAIL, AIRLINE)}
 DOMAINS: Mapping[str, Domain] = {**TAU_BENCH, BIKES.name: BIKES}
+# Holds the domains that come with this package.
+EMBEDDED = Path(__file__).with_name("data")
 MAX_BYTES = 256 * 1024 * 1024
 # sha256 of each published file: over ``json.dumps`` of what a JSON file holds (its layout does not
 # matter, its key order does), over the bytes of a text.
@@ -54,6 +56,16 @@ def data_folder(path: str | Path | None, asked_by: str = "taubench.path=DIR") ->
     if not folder.is_dir():
         raise UserError(f"{folder}: no such data folder: give {asked_by} or set TAUBENCH_PATH")
     return folder.resolve()
+
+
+def data_for(domain: str, path: str | None, asked_by: str) -> Path:
+    """Return the folder that holds a domain: the given one, the embedded one, or the variable's.
+
+    Raises UserError where there is none.
+    """
+    if path is None and (EMBEDDED / domain).is_dir():
+        return EMBEDDED
+    return data_folder(path, asked_by)
 
 
 @lru_cache(maxsize=8)

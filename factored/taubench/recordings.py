@@ -17,10 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from factored.taubench.loading import read_json
+import yaml
+
+from factored.taubench.loading import read_json, read_text
 from factored.taubench.tasks import RESPOND, Action, Task
+from factored.taubench.users import STOP
 from harness.errors import UserError
 
+RESULTS = "results.json"  # of a run of ours, beside its config.yaml
 API_OUTPUT = "API output: "
 TOOLS_IN_TEXT = "#Available tools"
 
@@ -42,18 +46,26 @@ class RecordedStep:
 class Recording:
     """One recorded dialogue. ``ended`` is False at the step limit, None where it is not known.
 
-    ``task_id`` and ``trial`` are None where the record does not say them.
+    ``record`` counts from 0. ``task_id`` and ``trial`` are None where the record does not say them.
+    A dialogue that is ``scored_open`` has a reward though nothing ended it: its script was over.
     """
 
     where: str
+    record: int
     task_id: int | None
     trial: int | None
     task: Task
     opening: str
     steps: tuple[RecordedStep, ...]
     ended: bool | None
+    scored_open: bool
     reward: float | None
     reward_info: Mapping[str, Any]
+
+    @property
+    def at(self) -> dict[str, int | None]:
+        """Record, task and trial, as they stand in a list of differences."""
+        return {"record": self.record, "task_id": self.task_id, "trial": self.trial}
 
     @property
     def user_lines(self) -> list[str]:
@@ -83,6 +95,22 @@ def read_recordings(path: Path) -> tuple[list[Recording], list[str]]:
     return recordings, left_out
 
 
+def run_domain(path: Path) -> Mapping[str, Any]:
+    """Return the settings of the domain of the run that a result file belongs to: name, split, ...
+
+    Empty for a file that does not lie in a run's folder.
+    """
+    config = path.parent / "config.yaml"
+    if path.name != RESULTS or not config.is_file():
+        return {}
+    try:
+        content = yaml.safe_load(read_text(config))
+    except (yaml.YAMLError, RecursionError) as error:
+        raise UserError(f"{config}: is not YAML ({type(error).__name__})") from error
+    domain = content.get("domain") if isinstance(content, dict) else None
+    return domain if isinstance(domain, dict) else {}
+
+
 def has_province(recordings: Sequence[Recording]) -> bool:
     """Return whether these were recorded before the users' addresses had the key 'state'."""
     return any(
@@ -106,23 +134,41 @@ def _recording(record: Mapping[str, Any], where: str, index: int) -> Recording:
         raise UserError(f"{where}: every message needs a 'role'")
     reward, reward_info = record.get("reward"), info.get("reward_info")
     return Recording(
+        record=index,
         where=f"record {index} (task {record.get('task_id')}, trial {record.get('trial')})",
         task_id=_whole(record.get("task_id")),
         trial=_whole(record.get("trial")),
         task=Task.from_row(info["task"], where),
         opening=next((_text(m) for m in messages if m["role"] == "user"), ""),
-        steps=_steps(messages),
-        ended=reward_info is not None if "reward_info" in info else None,
+        steps=recorded_steps(messages),
+        ended=_ended(record, messages),
+        scored_open=record.get("ended") == "script_over",
         reward=float(reward) if isinstance(reward, int | float) else None,
         reward_info=reward_info if isinstance(reward_info, dict) else {},
     )
+
+
+def _ended(record: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Return whether something ended the dialogue, as far as the record says it.
+
+    tau-bench writes no ``reward_info`` at the step limit; others may never write one, so that
+    where the user's last words end the dialogue a missing one says nothing.
+    """
+    if "ended" in record:  # a result file of ours
+        return record["ended"] in ("user_stop", "agent_stop")
+    if record["info"].get("reward_info") is not None:
+        return True
+    if "reward_info" not in record["info"] or STOP in _text(messages[-1]):
+        return None
+    return False
 
 
 def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _steps(messages: Sequence[Mapping[str, Any]]) -> tuple[RecordedStep, ...]:
+def recorded_steps(messages: Sequence[Mapping[str, Any]]) -> tuple[RecordedStep, ...]:
+    """Return the agent's actions in a dialogue's messages, each with its answer."""
     in_text = _writes_calls_as_text(messages)
     steps = []
     for index, message in enumerate(messages):

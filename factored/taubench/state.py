@@ -80,6 +80,11 @@ class Table(Mapping[str, Record]):
     def __len__(self) -> int:
         return len(self._rows.records) + len(self._changed.keys() - self._rows.records.keys())
 
+    @property
+    def changed(self) -> frozenset[str]:
+        """The keys of the records that this episode has copied or added."""
+        return frozenset(self._changed)
+
     def edit(self, key: str) -> Record:
         """Return the record as this episode's own, copied from the snapshot on the first call.
 
@@ -115,6 +120,11 @@ class State:
 
     def __getitem__(self, table: str) -> Table:
         return self._tables[table]
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables by name."""
+        return self._tables
 
     @property
     def copies(self) -> int:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from support.playing import LIMITS, form_of
 
-from factored.arm import EMBEDDED
 from factored.call_checks import CallChecker
 from factored.episode import Agent, Episode, Limits, run_episode
 from factored.taubench.environment import Environment, LoadedDomain
-from factored.taubench.loading import load_domain
+from factored.taubench.loading import EMBEDDED, load_domain
 from factored.taubench.tasks import Task
 from factored.taubench.users import ScriptedUser, User
 from factored.tool_agents import Oracle, ToolAgent

@@ -347,3 +347,36 @@ def test_with_one_worker_no_text_depends_on_what_ran_before(tmp_path, shallow, m
         found.append({(row["task_id"], row["trial"]): row for row in rows})
     assert found[0] == found[1]
     assert len({row["traj"][1]["content"] for row in found[0].values()}) > 2, "users are sampled"
+
+
+MOCKS = ("planner=llm", "engine@planner.engine=mock", "engine@tool_agent.engine=mock")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "slug"),
+    [
+        (("engine@tool_agent.engine=mock",), "bikes-factored-scripted-mock"),
+        (MOCKS[:2], "bikes-factored-mock-smollm2"),
+        ((*MOCKS, "user=llm"), "bikes-factored-mock-mock"),
+        ((*MOCKS, "user=llm", "engine@user.engine=mock"), "bikes-factored-mock-mock-mock_user"),
+        (("tool_agent=oracle",), "bikes-factored-scripted-oracle"),
+    ],
+)
+def test_a_folder_says_which_roles_are_mocks(overrides, slug):
+    assert arm_of(compose_taubench(*overrides)).run.slug == slug
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        ((), "add planner=llm user=llm"),
+        (("planner=llm",), "add user=llm"),
+        (("user=llm",), "add planner=llm"),
+    ],
+)
+def test_a_domain_without_scripts_says_which_roles_to_set(overrides, words, monkeypatch, tmp_path):
+    monkeypatch.delenv("TAUBENCH_PATH", raising=False)
+    with pytest.raises(UserError, match=f"comes without scripts: {words}$"):
+        arm_of(compose_taubench("domain=retail", *overrides))
+    with pytest.raises(UserError, match=r"give taubench\.path=DIR"):
+        arm_of(compose_taubench("domain=retail", "planner=llm", "user=llm"))

@@ -25,12 +25,11 @@ from support.chat_server import (
 from support.entries import Entry
 from support.playing import TauBenchResult, arm_of, compose_taubench, evaluate, form_of, metrics_of
 
-from factored.arm import EMBEDDED
 from factored.call_checks import write_json_call
 from factored.requests import parse_request
 from factored.scripts import Script, domain_scripts
 from factored.taubench.environment import LoadedDomain
-from factored.taubench.loading import load_domain
+from factored.taubench.loading import EMBEDDED, load_domain
 from factored.taubench.tasks import RESPOND, Action
 from harness.errors import RunFailedError, UserError
 

@@ -70,6 +70,37 @@ def test_a_setting_of_another_config_is_told_where_it_belongs(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["engine=mock"],
+            "engine@planner.engine=mock (with planner=llm), engine@tool_agent.engine",
+        ),
+        (["engine=mock", "planner=llm"], "engine@planner.engine=mock, engine@tool_agent.engine="),
+        (["engine=mock", "user=react"], "engine@user.engine=mock"),
+        (
+            ["engine.reply=x"],
+            "planner.engine.reply=x (with planner=llm), tool_agent.engine.reply=x",
+        ),
+        (["model=qwen"], "model@tool_agent.model=qwen"),
+        (["decoding.temperature=1"], "tool_agent.decoding.temperature=1"),
+    ],
+)
+def test_a_setting_that_each_role_has_names_the_roles(
+    entry: Entry, arguments: list[str], words: str
+):
+    ended = entry("--config-name=taubench", *arguments)
+    assert ended.code == 2
+    assert words in line(ended.err)
+    assert "belongs to" not in ended.err
+
+
+def test_a_config_with_one_role_names_that_one(entry: Entry):
+    ended = entry("--config-name=calls", "engine=mock")
+    assert line(ended.err).endswith("role here: engine@tool_agent.engine=mock")
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("nothing", "no such option: choose one of: basic, joblib, ray"),

@@ -54,6 +54,13 @@ NATIVE = record(
 )
 
 
+@pytest.fixture(autouse=True)
+def beside_no_file_of_others(tmp_path, monkeypatch):
+    """The list of differences is written into the working folder."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
 @pytest.fixture
 def command(data_folder_of_both, tmp_path, capsys):
     """Run a command on a file with this content; give the exit code, counts, other output."""
@@ -150,7 +157,7 @@ def test_an_episode_that_crashed_unrecorded_is_named_and_left_out(command):
 LIES = {
     "observations": lambda r: r["traj"][3].update(content=REFUSED + "."),
     "done": lambda r: r["traj"][5].update(content="Not yet."),
-    "rewards": lambda r: r.update(reward=0.5),
+    "rewards": lambda r: r.update(reward=0.0),
     "hashes": lambda r: r["info"]["reward_info"]["info"].update(gt_data_hash="0" * 64),
 }
 
