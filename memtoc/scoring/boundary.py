@@ -17,7 +17,6 @@ from memtoc.scoring.dates import Date, dates_in, same_date
 from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.names import (
     Name,
-    Words,
     is_bare_title,
     name_of,
     other_entity,
@@ -29,7 +28,7 @@ from memtoc.scoring.names import (
 from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
-from memtoc.scoring.text import Text, occurrences, occurs, read
+from memtoc.scoring.text import Text, Words, occurrences, occurs, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
 
 # A runaway reply may name a value hundreds of times; one accepted place is enough.
@@ -256,6 +255,7 @@ _FINAL = frozenset(
         "only_reported",
         "only_mentioned",
         "another_fact",
+        "former_belief",
         "bare_title",
     ]
 )

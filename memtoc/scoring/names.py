@@ -21,9 +21,7 @@ from memtoc.scoring.lexicon import (
     TITLES,
     WORK_KINDS,
 )
-from memtoc.scoring.text import Text, occurrences, occurs, read
-
-Words = tuple[str, ...]
+from memtoc.scoring.text import Text, Words, occurrences, occurs, read
 
 _BRACKET = re.compile(r"\(([^()]{1,200})\)?")
 # What opens a bracket with another name of the same entity.
