@@ -25,6 +25,7 @@ from memtoc.scoring.names import (
     same_name,
     tails_conflict,
 )
+from memtoc.scoring.places import is_one, named_after, place_of, widened
 from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
@@ -224,6 +225,7 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
             reason = (
                 ("bare_title" if is_bare_title(words) and words != said.words else "")
                 or (not _is_number(words) and other_entity(said, *place))
+                or named_after(said, *place, question)
                 or _echoed(place, words, span, question)
                 or (tail and _other_tail(said, place, words, tail))
                 or turned_down(said, *place, question)
@@ -232,6 +234,10 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
                 return True, "whole_words"
             # A short form is not looked for where the full one was refused.
             refused.add(at)
+    if reason not in _FINAL:
+        place_rule = _same_place(said, sought.name.head, span, question)
+        if place_rule:
+            return place_rule == "same_place", place_rule
     given = said.part(*span)
     if sought.limit or not given.words:
         return False, reason
@@ -243,6 +249,26 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
             down = turned_down(said, *span, question)
             return not down, down or rule
     return False, reason
+
+
+def _same_place(said: Text, name: Words, span: tuple[int, int], question: str) -> str:
+    """Return ``same_place`` where the name stands with or without its generic noun.
+
+    Where it stands and is turned down, the rule is returned that does so; else nothing.
+    """
+    wanted, reason = place_of(name), ""
+    for at in islice(occurrences(wanted.core, said.words), _MAX_PLACES):
+        place = widened(said, at, at + len(wanted.core))
+        found = place_of(said.words[slice(*place)])
+        if (wanted.kinds or found.kinds) and is_one(wanted, found, question):
+            reason = (
+                other_entity(said, *place)
+                or _echoed((at, at + len(wanted.core)), wanted.core, span, question)
+                or turned_down(said, *place, question)
+            )
+            if not reason:
+                return "same_place"
+    return reason
 
 
 # Reasons that hold for the span as a whole: the names need not be compared further.
