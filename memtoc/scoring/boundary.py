@@ -15,6 +15,7 @@ from itertools import islice
 from memtoc.scoring.claims import STEM, clause_end, known_words, value_range
 from memtoc.scoring.dates import Date, dates_in, same_date
 from memtoc.scoring.lexicon import COMMON
+from memtoc.scoring.locating import only_locates
 from memtoc.scoring.names import (
     Name,
     is_bare_title,
@@ -25,7 +26,7 @@ from memtoc.scoring.names import (
     same_name,
     tails_conflict,
 )
-from memtoc.scoring.places import is_one, named_after, place_of, widened
+from memtoc.scoring.places import is_one, is_side, named_after, place_of, widened
 from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
@@ -62,7 +63,7 @@ def same_answer(
     target: str,
     question: str = "",
     rules: ScoringRules = DEFAULT_RULES,  # noqa: ARG001
-    rivals: tuple[str, ...] = (),  # noqa: ARG001
+    rivals: tuple[str, ...] = (),
 ) -> Decided:
     """Return whether the answer gives the target, and the rule that decided.
 
@@ -77,17 +78,19 @@ def same_answer(
         return True, "identical"
     if sought.rejected:
         return False, f"target_{sought.rejected}"
-    return _same_kind(answer, said, sought, question)
+    return _same_kind(answer, said, sought, question, rivals)
 
 
-def _same_kind(answer: str, said: Text, sought: Target, question: str) -> Decided:
+def _same_kind(
+    answer: str, said: Text, sought: Target, question: str, rivals: tuple[str, ...]
+) -> Decided:
     if sought.amount is not None and not sought.dates:
         return _same_amount(said, sought.amount, question)
     if sought.zones:
         return _same_zone(said, sought.zones, question)
     if sought.dates:
         return _same_date(said, sought.dates, question)
-    return _same_entity(answer, said, sought, question)
+    return _same_entity(answer, said, sought, question, rivals)
 
 
 @lru_cache(maxsize=16384)
@@ -213,7 +216,9 @@ def _same_amount(said: Text, wanted: Fraction, question: str) -> Decided:
     return False, reason
 
 
-def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Decided:
+def _same_entity(
+    answer: str, said: Text, sought: Target, question: str, rivals: tuple[str, ...]
+) -> Decided:
     reason, refused = "different", set[int]()
     span = value_range(answer, question)
     # From the full name to its shorter forms, so that the strictest reading decides first.
@@ -224,10 +229,11 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
             place = (at, at + len(words))
             reason = (
                 ("bare_title" if is_bare_title(words) and words != said.words else "")
-                or (not _is_number(words) and other_entity(said, *place))
+                or (not _is_number(words) and _other_entity(answer, said, *place))
                 or named_after(said, *place, question)
                 or _echoed(place, words, span, question)
                 or (tail and _other_tail(said, place, words, tail))
+                or only_locates(said, *place, question, rivals)
                 or turned_down(said, *place, question)
             )
             if not reason:
@@ -249,6 +255,11 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
             down = turned_down(said, *span, question)
             return not down, down or rule
     return False, reason
+
+
+def _other_entity(answer: str, said: Text, first: int, last: int) -> str:
+    rule = other_entity(said, first, last)
+    return "" if rule == "qualified_entity" and is_side(answer, said, first) else rule
 
 
 def _same_place(said: Text, name: Words, span: tuple[int, int], question: str) -> str:
@@ -282,6 +293,7 @@ _FINAL = frozenset(
         "only_mentioned",
         "another_fact",
         "former_belief",
+        "only_locates",
         "bare_title",
     ]
 )

@@ -4,6 +4,7 @@
 are where a lake is asked for. "Gulf of Mexico" never becomes Mexico.
 """
 
+import re
 from dataclasses import dataclass
 
 from memtoc.scoring.asked import asked_kinds
@@ -84,6 +85,15 @@ def widened(said: Text, first: int, last: int) -> tuple[int, int]:
     if first > 1 and said.words[first - 1] == "of" and said.words[first - 2] in _GENERIC:
         return first - 2, last
     return first, last
+
+
+def is_side(answer: str, said: Text, first: int) -> bool:
+    """Return whether the word before a name means a part of the place, as in "northern Laos".
+
+    Written small before a capital it does; "Northern Ireland" is a name.
+    """
+    side = said.words[first - 1] if first else ""
+    return side.endswith("ern") and bool(re.search(rf"\b{side} [^\W\d_a-z]", answer))
 
 
 def _adjacent(said: Text, at: int) -> bool:
