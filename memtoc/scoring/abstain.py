@@ -16,6 +16,7 @@ from memtoc.scoring.lexicon import COPULAS, PREPOSITIONS, WORK_KINDS
 from memtoc.scoring.match import check_matcher
 from memtoc.scoring.rejection import another_fact
 from memtoc.scoring.text import fold, read
+from memtoc.scoring.truth import asks_yes_or_no, verdict
 
 # Models hand a question back with a label, "Q: Who ...?". The release counts that as a refusal,
 # ``boundary`` as an echo (docs/scoring.md lists the rows that differ by it).
@@ -92,7 +93,8 @@ def _ours(span: str, question: str) -> Abstention:
         return Abstention(True, "bare_refusal")
     # Most spans hold no word of a refusal: the slower reading by clauses is for the rest.
     harmless = not refusal.NO_VALUE.search(shown) and not _may_refuse(shown)
-    if harmless or _is_title(span, question):
+    judged = asks_yes_or_no(question) and verdict(read(span), question) is not None
+    if harmless or judged or _is_title(span, question):
         return Abstention(False, "answer")
     found = _weigh(_statements(shown), question)
     if found.rule == "nothing_asserted":

@@ -323,12 +323,12 @@ def other_entity(said: Text, first: int, last: int) -> str:
         if previous in QUALIFIERS:
             return "qualified_entity"
         # Newton in Robert Newton is another man. Longer names are taken wherever they stand.
-        if _is_single(said, first, last) and _is_name_part(previous):
+        if _is_single(said, first, last) and is_name_part(previous):
             return "part_of_name"
     return ""
 
 
-def _is_name_part(previous: str) -> bool:
+def is_name_part(previous: str) -> bool:
     """Return whether the word before a single name may be its given name."""
     described = previous.endswith(_ADJECTIVE) or _ADVERB.fullmatch(previous)
     return previous not in _BEFORE_NAMES and not described and not _TRADE.fullmatch(previous)

@@ -1,0 +1,37 @@
+"""Values that stand in a reply only because it repeats the question."""
+
+import re
+
+from memtoc.scoring.claims import known_words
+from memtoc.scoring.lexicon import COMMON, COPULAS
+from memtoc.scoring.text import Text, occurs, read
+
+_CHOICE = re.compile(r"\bor\b")
+
+
+def only_repeated(said: Text, first: int, last: int, question: str) -> bool:
+    """Return whether words ``first`` up to ``last`` are the question's, repeated with the rest.
+
+    The text says nothing beyond the question's words and common ones. "The capital of
+    Luxembourg" repeats it; "Luxembourg", "It is Luxembourg" and "The capital is Luxembourg" answer.
+    Of a choice ("Is Cork or Dublin the capital?") one side alone is an answer, both are none.
+    """
+    words = said.words[first:last]
+    asked = read(question)
+    if not occurs(words, asked.words):
+        return False
+    rest = said.words[:first] + said.words[last:]
+    chosen = _CHOICE.search(asked.shown)
+    if chosen:
+        return bool(_CHOICE.search(said.shown)) and len(rest) > 1
+    if all(word in COMMON and word[:5] not in known_words(question) for word in rest):
+        return False
+    # The edge of a sentence, beside its copula: "The capital is | Luxembourg", "Luxembourg | is".
+    closes = last == len(said.words) and first and said.words[first - 1] in COPULAS
+    opens = not first and said.words[last : last + 1] and said.words[last] in COPULAS
+    return not (closes or opens) or occurs(said.words, asked.words)
+
+
+def asks_back(said: Text) -> bool:
+    """Return whether a text asks which of several things it is: "Cork or Dublin?"."""
+    return said.shown.rstrip(" \"')*").endswith("?") and bool(_CHOICE.search(said.shown))
