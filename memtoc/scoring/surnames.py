@@ -64,11 +64,12 @@ def alone(name: Name) -> tuple[Words, ...]:
 def other_bearer(said: Text, first: int, last: int) -> str:
     """Return ``other_bearer`` where the words beside a surname make it another's.
 
-    The Earl of Essex, "Vale, Peter".
+    The Earl of Essex, H. C. Vale, "Vale, Peter".
     """
+    initial = first > 0 and len(said.words[first - 1]) == 1
     titled = first > 1 and said.words[first - 1] == "of" and said.words[first - 2] in TITLES
     behind = said.shown[said.ends[last - 1] :]
-    return "other_bearer" if titled or _GIVEN_NAME.match(behind) else ""
+    return "other_bearer" if initial or titled or _GIVEN_NAME.match(behind) else ""
 
 
 def is_among(owner: Name, rivals: Sequence[str], question: str) -> bool:
