@@ -17,7 +17,10 @@ _CLAUSE = re.compile(
     # "Although the tool says X, her father was Y": the main clause starts with a common word.
     r"|,\s(?=(?:the|i|my|it|he|she|her|his|its|their|they|we|this|that|no one|nobody|based"
     r"|from|according"
-    r"|actually|in fact)\b)"
+    r"|actually|in fact)\b"
+    # "I don't remember, so Utrecht" concludes; "access was denied, so the tool failed" goes on.
+    r"|so (?:i(?:'d|'ll| would| will| say| answer| take| go)\b|(?!(?:the|i|it|we|this|that|there|no"
+    r"|an?|my|he|she|they|please|you)\b)))"
 )
 _CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")
 _CONTRAST_ALONE = re.compile(rf"\W*(?:{_CONTRAST}|actually)\W*")

@@ -6,6 +6,7 @@ from memtoc.scoring.claims import known_words
 from memtoc.scoring.lexicon import COMMON, COPULAS
 from memtoc.scoring.text import Text, occurs, read
 
+_OPENS = re.compile(r"\W*(?:(?:q|question)\W+)?(?:who|whom|whose|what|which|when|where|why|how)\b")
 _CHOICE = re.compile(r"\bor\b")
 
 
@@ -33,5 +34,9 @@ def only_repeated(said: Text, first: int, last: int, question: str) -> bool:
 
 
 def asks_back(said: Text) -> bool:
-    """Return whether a text asks which of several things it is: "Cork or Dublin?"."""
-    return said.shown.rstrip(" \"')*").endswith("?") and bool(_CHOICE.search(said.shown))
+    """Return whether a text is a question itself: "Cork or Dublin?", "What's the capital?".
+
+    "Dublin?" is an answer that is not sure of itself.
+    """
+    asks = said.shown.rstrip(" \"')*").endswith("?")
+    return asks and bool(_CHOICE.search(said.shown) or _OPENS.match(said.shown))

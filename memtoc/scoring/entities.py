@@ -23,10 +23,10 @@ from memtoc.scoring.names import (
     same_name,
     tails_conflict,
 )
-from memtoc.scoring.places import is_one, is_side, named_after, place_of, widened
+from memtoc.scoring.places import is_one, is_side, is_small, named_after, place_of, runs_on, widened
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import ScoringRules
-from memtoc.scoring.surnames import alone, is_among, is_shared, other_bearer, surname_of
+from memtoc.scoring.surnames import alone, is_among, is_shared, is_written, other_bearer, surname_of
 from memtoc.scoring.text import Text, Words, occurrences, occurs, read
 
 # A runaway reply may name a value hundreds of times; one accepted place is enough.
@@ -49,7 +49,9 @@ _FINAL = frozenset(
         "only_locates",
         "bare_title",
         "longer_group",
+        "longer_name",
         "class_only",
+        "compared",
         "surname_shared",
     ]
 )
@@ -137,9 +139,16 @@ def _refusal(reply: Reply, wanted: Wanted, words: Words, place: Range, tail: Wor
         or named_after(said, *place, question)
         or _echoed(reply, place)
         or (_other_tail(said, place, words, tail) if tail else "")
+        or ("compared" if _is_compared(said, place[0]) else "")
         or only_locates(said, *place, question, reply.rivals)
         or turned_down(said, *place, question)
     )
+
+
+def _is_compared(said: Text, first: int) -> bool:
+    """Return whether a name is what another is compared with, as in "larger than X"."""
+    ahead = said.words[max(0, first - 2) : first]
+    return ahead[-1:] == ("than",) and ahead[:1] not in (("other",), ("rather",))
 
 
 def _located(reply: Reply, name: Name) -> Iterator[tuple[Words, Words]]:
@@ -177,6 +186,10 @@ def _other_entity(reply: Reply, place: Range) -> str:
     rule = other_entity(said, first, last)
     if rule == "qualified_entity" and is_side(reply.answer, said, first):
         return ""
+    if rule == "part_of_name" and is_small(reply.answer, said, first - 1):
+        return ""
+    if not rule and said.words[last - 1] in HEADS and runs_on(reply.answer, said, last):
+        return "longer_name"
     if rule == "longer_entity" and said.words[last] not in HEADS and last - first == 1:
         return "" if said.words[last][:STEM] in known_words(reply.question) else rule
     return rule
@@ -214,7 +227,11 @@ def _same_surname(reply: Reply, wanted: Name) -> str:
     owner, given, places = wanted, name_of(reply.asserted), list[Range]()
     surname = surname_of(wanted)
     if given.head and given.head in (surname, *alone(wanted)):
-        places = [place for place in reply.places(given.head) if place[0] >= reply.span[0]]
+        places = [
+            place
+            for place in reply.places(given.head)
+            if place[0] >= reply.span[0] and is_written(reply.answer, reply.said, place[0], surname)
+        ]
     elif not set(surname) & set(read(reply.question).words):
         # A surname of the question, inside a sentence, is that of whom it asks about.
         places = [place for words in alone(wanted) for place in reply.places(words)]

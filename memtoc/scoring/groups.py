@@ -6,13 +6,14 @@
 
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import STEM, known_words
-from memtoc.scoring.lexicon import COMMON, FUNCTION_WORDS, words
+from memtoc.scoring.lexicon import COMMON, FUNCTION_WORDS, KINDS, words
 from memtoc.scoring.names import Name, is_name_part
 from memtoc.scoring.text import Text, Words
 
 _OF = frozenset(words("classes_of"))
 _IN = frozenset(words("classes_in"))
 _MODIFIERS = frozenset(words("modifiers"))
+_STUFF = frozenset(("gas", "powder", "crystals", "ions", "molecules"))
 _CUTS = frozenset(("of", "in", "for", "on", "at", "to", "from", "with", "against"))
 # Names of these keep their short forms, or are told by capitals.
 _NAMED = frozenset(
@@ -58,12 +59,18 @@ def longer_group(said: Text, first: int, last: int, question: str) -> str:
     ahead, behind = said.before(first), said.after(last - 1)
     if first and not ahead.strip(" \"'"):
         previous = said.words[first - 1]
-        if is_name_part(previous) and previous not in _MODIFIERS and not _asked(previous, question):
+        verb = previous.endswith("ed") and first > 1 and said.words[first - 2] in COMMON
+        plain = previous in _MODIFIERS or verb or _asked(previous, question)
+        if is_name_part(previous) and not plain:
             return "longer_group"
     if last < len(said.words) and not behind.strip(" \"'"):
         following = said.words[last]
-        inflected = following.endswith(("ed", "ing", "ly"))
-        plain = following in COMMON or following in FUNCTION_WORDS or inflected
+        further = said.words[last + 1 : last + 2]
+        # "Citric acid containing | foods", but "citric acid reacting | with it".
+        inflected = following.endswith(("ed", "ly")) or (
+            following.endswith("ing") and (not further or further[0] in COMMON)
+        )
+        plain = inflected or following in COMMON | FUNCTION_WORDS | KINDS | _STUFF
         if not plain and not _asked(following, question):
             return "longer_group"
     return ""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import value
-from memtoc.scoring.lexicon import COMMON, PREPOSITIONS
+from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.text import Text, read
 
 _REACH = 120
@@ -103,12 +103,15 @@ def _contains_rival(said: Text, first: int, asked: frozenset[str], rivals: Seque
     """Return whether a smaller candidate stands straight before, as in "Vienna, Austria"."""
     if not asked - {"place"} or asked & _WIDE:
         return False
-    at = first - 1 if first and said.words[first - 1] in PREPOSITIONS else first
+    at = first - 1 if first and said.words[first - 1] in ("in", "within", "inside") else first
     joined = said.before(at).strip() == "," or at < first
     if not joined:
         return False
     for rival in rivals:
         inner = value(rival, "").words
-        if inner and said.words[max(0, at - len(inner)) : at] == inner:
-            return True
+        begins = max(0, at - len(inner))
+        if inner and said.words[begins:at] == inner:
+            # "Opposite Windsor, in Eton": that candidate itself only locates.
+            ahead = said.shown[max(0, said.starts[begins] - _REACH) : said.starts[begins]]
+            return not (_APART_BEFORE.search(ahead) or _BESIDE_BEFORE.search(ahead))
     return False

@@ -7,7 +7,7 @@ clause gives the answer, and whether the value is given as another fact than the
 
 import re
 
-from memtoc.scoring.belief import believed, former
+from memtoc.scoring.belief import PRESENT, believed, former
 from memtoc.scoring.claims import asserts, value
 from memtoc.scoring.clauses import clauses_of, opens_with_contrast
 from memtoc.scoring.lexicon import KIN
@@ -96,7 +96,7 @@ _CONCLUDED = re.compile(r"\b(?:so|therefore|thus|hence)\b[^,.;]*$")
 _CONFLICT = re.compile(r"\b(?:conflict|contradict|disagree|discrepan|inconsisten|differ|mismatch)")
 _ADVERSATIVE = re.compile(r"\W*(?:but|however|yet|nevertheless)\b")
 _GIVES_WAY = re.compile(
-    r"\b(?:would|memory|recall|remember|thought|knowledge|believed|recollection|initially)\b"
+    r"\b(?:would|think|believe|guess|memory|recall|remember|thought|knowledge|believed|recollection|initially)\b"
 )
 _MENTION = re.compile(
     r"\b(?:mentions?|mentioned|returns?|returned|lists?|listed|refers?|states?|stated|provides?"
@@ -138,7 +138,8 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     rule = _around(before, behind, question)
     if rule:
         return rule
-    if believed(before, behind) and _outlived(said, clauses, own, said.words[first:last], question):
+    past = believed(before, behind) or _gives_way(said, clauses, own, before)
+    if past and _outlived(said, clauses, own, said.words[first:last], question):
         return "former_belief"
     # Order matters: what is said of the value itself comes before what other clauses say.
     if not _CONCLUDED.search(before) and _only_reported(
@@ -150,6 +151,14 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
         return "only_mentioned"
     sentence = said.shown[max(0, start - _REACH) : start].rsplit(". ", 1)[-1]
     return "another_fact" if another_fact(sentence, question) else ""
+
+
+def _gives_way(said: Text, clauses: tuple[tuple[int, int], ...], own: int, before: str) -> bool:
+    """Return whether a belief gives way to the tool: "I think it is X, but the tool says Y"."""
+    if not PRESENT.search(before) or own + 1 >= len(clauses):
+        return False
+    following = said.shown[slice(*clauses[own + 1])]
+    return bool(_ADVERSATIVE.match(following) and _REPORT.search(following))
 
 
 def _outlived(

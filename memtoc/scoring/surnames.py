@@ -38,7 +38,8 @@ def surname_of(name: Name) -> Words:
     at = len(head) - 1
     if place_of(head).kinds:
         return ()
-    if at < 1 or head[at][0].isdigit() or head[at] in _NO_SURNAMES or "of" in head or "and" in head:
+    group = head[at] in _NO_SURNAMES and head[at - 1] not in PARTICLES
+    if at < 1 or head[at][0].isdigit() or group or "of" in head or "and" in head:
         return ()
     while at > 1 and at in name.glued:
         at -= 1
@@ -70,6 +71,15 @@ def other_bearer(said: Text, first: int, last: int) -> str:
     titled = first > 1 and said.words[first - 1] == "of" and said.words[first - 2] in TITLES
     behind = said.shown[said.ends[last - 1] :]
     return "other_bearer" if initial or titled or _GIVEN_NAME.match(behind) else ""
+
+
+def is_written(answer: str, said: Text, first: int, surname: Words) -> bool:
+    """Return whether a surname that is a title or a common word is written as a name: King."""
+    if surname[-1] not in COMMON | TITLES | HONORIFICS:
+        return True
+    named = re.search(rf"\b{surname[-1]}\b", answer, re.IGNORECASE)
+    written = named.group() if named else ""
+    return written[:1].isupper() and not said.before(first).strip()
 
 
 def is_among(owner: Name, rivals: Sequence[str], question: str) -> bool:

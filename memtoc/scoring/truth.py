@@ -16,7 +16,7 @@ _NO = r"(?:no|nope|false|untrue|incorrect|wrong|negative)"
 _BE = r"(?:is|was|are|were|would be|must be|seems|appears)"
 _OPENING = (
     r"^\W*(?:(?:so|well|therefore|thus|hence|the|my|final|answer|statement|claim|sentence|it|that"
-    rf"|this|i|think|believe|say|would|tool|says?|said|returned|{_BE}|to be)\W+){{0,8}}"
+    rf"|this|i|think|believe|say|would|tool|says?|said|returned|s|{_BE}|to be)\W+){{0,8}}"
 )
 # A figure or a noun behind "no" makes another sentence: no information, no 5.
 _NO_FOLLOWS = r"(?=\W*$|\s?[,.;:!)\"-]|\s(?:it|he|she|they|that|this|because|since)\b)"
@@ -44,8 +44,11 @@ def verdict(said: Text, question: str) -> bool | None:
         return False
     if _SAYS_YES.search(shown):
         return True
-    asked = _content(read(question))
-    if said.shown.endswith("?") or read(question).words == said.words or _content(said) != asked:
+    asked, given = _content(read(question)), _content(said)
+    # "He did not visit London": the pronoun stands for the question's subject.
+    if len(given) > 1 and said.words[0] in ("he", "she", "it", "they"):
+        asked = asked[-len(given) :]
+    if said.shown.endswith("?") or read(question).words == said.words or given != asked:
         return None
     return not _NEGATED.search(shown)
 
