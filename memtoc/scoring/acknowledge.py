@@ -43,7 +43,7 @@ _CONFLICT = (
     r"|(?:do|does|did)(?: not|n't) (?:quite |really )?(?:sit|square|tally|jibe|fit|accord|chime)"
     r"(?: well| right)? with"
     r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
-    r"|(?:not|\w+n't) (?:match|consistent|in agreement|in line|aligned?)|goes? against|went against"
+    r"|(?:not|(?:is|was|are|were)n't) (?:match|consistent|in agreement|in line|aligned?)|goes? against|went against"
     r"|runs? counter)"
 )
 # "No conflict" and "does not contradict" deny what the words in them would name.
