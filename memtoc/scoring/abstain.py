@@ -45,6 +45,11 @@ _REPORTED = re.compile(
     r"|stated|indicates?|indicated|shows?|showed|gives?|gave|suggests?|suggested|reports?|lists?) "
     r"(?!only\b)"
 )
+_BUT = re.compile(r"\W*(?:but|however|yet|still)\W+")
+_IGNORANT = re.compile(
+    r"\W*(?:i|my memory|personally i)\b.{0,40}?\b(?:no idea|know|remember|recall|sure|certain|aware"
+    r"|familiar|unsure|uncertain|heard)\b"
+)
 _NEGATION = re.compile(r"\b(?:not|never|cannot|nor)\b|n't\b")
 
 
@@ -119,9 +124,9 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
     for at, clause in enumerate(clauses):
         if _refuses(clause, question):
             refused = at
-        elif _answers(clause, question, first=at == 0) and not _explains(
-            clause, clauses[at - 1], question
-        ):
+        elif _answers(
+            clause, question, first=at == 0 or _hands_over(clauses, at)
+        ) and not _explains(clause, clauses[at - 1], question):
             asserted = at
             if refused < 0:
                 break
@@ -132,6 +137,11 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
         return Abstention(False, "answer_with_hedge" if hedged else "answer")
     rule = "answer_after_hedge" if asserted > refused else "refusal"
     return Abstention(asserted < refused, rule)
+
+
+def _hands_over(clauses: list[str], at: int) -> bool:
+    """Return whether own ignorance gives way to the tool: "I had no idea, but | it says X"."""
+    return at > 0 and bool(_BUT.match(clauses[at]) and _IGNORANT.match(clauses[at - 1]))
 
 
 def _explains(clause: str, previous: str, question: str) -> bool:
@@ -206,5 +216,5 @@ def _answers(clause: str, question: str, *, first: bool) -> bool:
     if concluded:
         return asserts(clause[concluded.end() :], question)
     clause = _BASIS.sub("", clause)
-    clause = _REPORTED.sub("", clause) if first else clause
+    clause = _REPORTED.sub("", _BUT.sub("", clause, count=1)) if first else clause
     return not refusal.NO_ASSERTION.search(clause) and asserts(clause, question)

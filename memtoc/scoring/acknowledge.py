@@ -28,6 +28,7 @@ _SOURCE = (
 _OWN = (
     r"(?:my (?:own )?(?:memory|knowledge|understanding|training|recollection|information|data"
     r"|records|judge?ment|prior)|i (?:recall|remember|know|believe|think|understand|was trained)"
+    r"|(?:from|by|in) memory"
     r"|general knowledge|common knowledge|internal knowledge|prior knowledge|background knowledge"
     r"|well[- ]known|widely known|(?:is|are|was) (?:commonly |generally |actually )?known"
     r"|historical(?:ly)?(?: records?| facts?| accurate| data)?|known facts?|established facts?"
@@ -43,8 +44,8 @@ _CONFLICT = (
     r"|(?:do|does|did)(?: not|n't) (?:quite |really )?(?:sit|square|tally|jibe|fit|accord|chime)"
     r"(?: well| right)? with"
     r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
-    r"|(?:not|(?:is|was|are|were)n't) (?:match|consistent|in agreement|in line|aligned?)|goes? against|went against"
-    r"|runs? counter)"
+    r"|(?:not|(?:is|was|are|were)n't) (?:match|consistent|in agreement|in line|aligned?)"
+    r"|goes? against|went against|runs? counter)"
 )
 # "No conflict" and "does not contradict" deny what the words in them would name.
 _DENIED = re.compile(

@@ -36,7 +36,7 @@ _PAST = (
 _OWN = (
     rf"(?<!as )(?<!like )(?<!what )\b(?:i|we)(?:'d|'ve)?{_WHEN} {_PAST}"
     # "I expected this" confirms.
-    r"(?! (?:this|that|it|as much|so)(?: (?:right|correctly|too|already))?\W*(?:$|[.,;:]))"
+    r"(?! (?:this|that|it|as much|so|the same)(?: (?:right|correctly|too|already))?\W*(?:$|[.,;:]))"
     r"|\b(?:i|we)'d(?: have|'ve)"
     r" (?:said|guessed|thought|answered|picked|gone|named|bet|put|sworn)\b"
     rf"|(?<!that )(?<!this )(?<!it )(?<!which )\b(?:is|was|'s|had been) what (?:i|we)(?:'d|'ve)?"
@@ -45,7 +45,7 @@ _OWN = (
     r"|guess)|in (?:thinking|believing|assuming)|with|about)\b"
     rf"|\b(?:my|our) {_FIRST}(?: \w+)? {_IDEA}\b|\b(?:my|our) {_IDEA} (?:was|had been|used to"
     r"|would have been|said|told me|was telling|before|until|at first)\b"
-    r"|\bfrom memory i would have\b"
+    r"|\bfrom memory i would have\b|\bused to be my\b"
 )
 FORMER = re.compile(_OWN)
 NOT_AS_BELIEVED = re.compile(

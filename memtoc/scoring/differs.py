@@ -10,7 +10,9 @@ from memtoc.scoring.belief import FORMER, NOT_AS_BELIEVED, former, holds
 from memtoc.scoring.clauses import clauses_of
 from memtoc.scoring.text import occurs, read
 
-HINT = re.compile(r"\b(?:i|my|we|our|me|unlike|contrary|surpris\w+|despite)\b", re.IGNORECASE)
+HINT = re.compile(
+    r"\b(?:i|my|we|our|me|unlike|contrary|surpris\w+|despite|ring|memory)\b", re.IGNORECASE
+)
 # What one says of a return that is not what one knew, without a word for the conflict itself.
 _KNEW = (
     r"(?:i (?:had |would have |'d )?"
@@ -31,6 +33,9 @@ _SOFT = re.compile(
     rf"|\b(?:doubt|distrust|mistrust|overrul\w+|overrid\w+|disregard\w*|question|reject|dispute"
     r"|sceptical of|skeptical of|suspicious of|wary of|convinced by)\b(?: \w+){0,2}? "
     rf"{_TOOL}\b"
+    r"|(?:not|n't) ring (?:true|a bell)|\b(?:not|\w{1,8}n't) in (?:keeping|line|agreement) with"
+    r"|\bmisremember\w*|\bstand corrected\b|\bcorrects me\b"
+    r"|\bi (?:was|am|'m|must (?:be|have been)) (?:\w+ )?(?:mistaken|wrong)\b"
     rf"|\b(?:despite|in spite of|notwithstanding|regardless of|whatever)(?: what)? {_TOOL}"
     r"(?:'s)? (?:says?|said|returns?|returned|gives?|gave|answer|value|claims?|output|lists?)\b"
     rf"|\b(?:trust|prefer|rely on|believe|go with|stick (?:with|to)|stay with) my (?:own )?"
@@ -60,7 +65,7 @@ def differs(sentence: str, pair: str, returned: tuple[str, ...]) -> str:
     if not FORMER.search(sentence) or holds(pair):
         return ""
     for start, end in clauses_of(sentence):
-        clause = sentence[start:end]
+        clause = re.split(r"\b(?:until|till)\b", sentence[start:end])[0]
         # "I thought it was X, and the tool says X": the belief is the return.
         if former(clause) and not occurs(returned, read(clause).words):
             return "former_belief"

@@ -2,8 +2,7 @@
 
 import re
 
-from memtoc.scoring.claims import known_words
-from memtoc.scoring.lexicon import COMMON, COPULAS
+from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
 from memtoc.scoring.text import Text, occurs, read
 
 _OPENS = re.compile(r"\W*(?:(?:q|question)\W+)?(?:who|whom|whose|what|which|when|where|why|how)\b")
@@ -25,12 +24,23 @@ def only_repeated(said: Text, first: int, last: int, question: str) -> bool:
     chosen = _CHOICE.search(asked.shown)
     if chosen:
         return bool(_CHOICE.search(said.shown)) and len(rest) > 1
-    if all(word in COMMON and word[:5] not in known_words(question) for word in rest):
+    # "It is Luxembourg" and "In Luxembourg" say no more than the name.
+    carriers = COPULAS | PREPOSITIONS - {"of"} | COMMON - set(asked.words)
+    if carriers.issuperset(rest):
         return False
     # The edge of a sentence, beside its copula: "The capital is | Luxembourg", "Luxembourg | is".
     closes = last == len(said.words) and first and said.words[first - 1] in COPULAS
     opens = not first and said.words[last : last + 1] and said.words[last] in COPULAS
     return not (closes or opens) or occurs(said.words, asked.words)
+
+
+def offers_both(said: Text, first: int, last: int, question: str) -> bool:
+    """Return whether a choice is handed back in a sentence: "Cork or Dublin is the capital"."""
+    asked = read(question).words
+    behind, ahead = said.words[first : last + 2], said.words[max(0, first - 2) : last]
+    return (behind[last - first :][:1] == ("or",) and occurs(behind, asked)) or (
+        ahead[1:2] == ("or",) and occurs(ahead, asked)
+    )
 
 
 def asks_back(said: Text) -> bool:

@@ -10,8 +10,8 @@ from itertools import islice
 
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import STEM, clause_end, known_words, repeats
-from memtoc.scoring.echo import only_repeated
-from memtoc.scoring.groups import class_only, is_cut, longer_group, same_joined
+from memtoc.scoring.echo import offers_both, only_repeated
+from memtoc.scoring.groups import MODIFIERS, class_only, is_cut, longer_group, same_joined
 from memtoc.scoring.lexicon import HEADS
 from memtoc.scoring.locating import only_locates
 from memtoc.scoring.names import (
@@ -186,7 +186,9 @@ def _other_entity(reply: Reply, place: Range) -> str:
     rule = other_entity(said, first, last)
     if rule == "qualified_entity" and is_side(reply.answer, said, first):
         return ""
-    if rule == "part_of_name" and is_small(reply.answer, said, first - 1):
+    if rule == "part_of_name" and (
+        is_small(reply.answer, said, first - 1) or said.words[first - 1] in MODIFIERS
+    ):
         return ""
     if not rule and said.words[last - 1] in HEADS and runs_on(reply.answer, said, last):
         return "longer_name"
@@ -258,6 +260,8 @@ def _is_number(words: Words) -> bool:
 def _echoed(reply: Reply, place: Range) -> str:
     """Return ``only_in_question`` for a value of the question outside of what is asserted."""
     said, question, span = reply.said, reply.question, reply.span
+    if question and offers_both(said, *place, question):
+        return "only_in_question"
     if question and repeats(said, question):
         return "only_in_question" if only_repeated(said, *place, question) else ""
     if not question or (span[0] <= place[0] and place[1] <= span[1]):

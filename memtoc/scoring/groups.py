@@ -6,14 +6,14 @@
 
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import STEM, known_words
-from memtoc.scoring.lexicon import COMMON, FUNCTION_WORDS, KINDS, words
+from memtoc.scoring.lexicon import COMMON, FUNCTION_WORDS, KINDS, VERBS, words
 from memtoc.scoring.names import Name, is_name_part
 from memtoc.scoring.text import Text, Words
 
 _OF = frozenset(words("classes_of"))
 _IN = frozenset(words("classes_in"))
-_MODIFIERS = frozenset(words("modifiers"))
-_STUFF = frozenset(("gas", "powder", "crystals", "ions", "molecules"))
+MODIFIERS = frozenset(words("modifiers"))
+_STUFF = frozenset(("gas", "powder", "crystals", "ions", "molecules", "fertilizer"))
 _CUTS = frozenset(("of", "in", "for", "on", "at", "to", "from", "with", "against"))
 # Names of these keep their short forms, or are told by capitals.
 _NAMED = frozenset(
@@ -60,7 +60,7 @@ def longer_group(said: Text, first: int, last: int, question: str) -> str:
     if first and not ahead.strip(" \"'"):
         previous = said.words[first - 1]
         verb = previous.endswith("ed") and first > 1 and said.words[first - 2] in COMMON
-        plain = previous in _MODIFIERS or verb or _asked(previous, question)
+        plain = previous in MODIFIERS or verb or _asked(previous, question)
         if is_name_part(previous) and not plain:
             return "longer_group"
     if last < len(said.words) and not behind.strip(" \"'"):
@@ -70,7 +70,7 @@ def longer_group(said: Text, first: int, last: int, question: str) -> str:
         inflected = following.endswith(("ed", "ly")) or (
             following.endswith("ing") and (not further or further[0] in COMMON)
         )
-        plain = inflected or following in COMMON | FUNCTION_WORDS | KINDS | _STUFF
+        plain = inflected or following in COMMON | FUNCTION_WORDS | KINDS | VERBS | _STUFF
         if not plain and not _asked(following, question):
             return "longer_group"
     return ""

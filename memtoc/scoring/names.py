@@ -20,6 +20,7 @@ from memtoc.scoring.lexicon import (
     QUALIFIERS,
     TITLE_WORDS,
     TITLES,
+    VERBS,
     WORK_KINDS,
 )
 from memtoc.scoring.text import Text, Words, occurrences, occurs, read
@@ -32,7 +33,7 @@ _SPLIT = re.compile(r",\s|\s-\s|:\s")
 _JOINED = PARTICLES | {"of", "and"}
 # "Green-Wood Cemetery in Brooklyn" is the cemetery with its place; "Death in Venice" is not.
 _LOCATED = re.compile(rf"\b(?:{'|'.join(BUILDINGS)})(?P<gap>\s(?:in|at|near)\s)")
-_NOT_NAMES = COMMON | HONORIFICS
+_NOT_NAMES = COMMON | HONORIFICS | VERBS
 _BEFORE_NAMES = _NOT_NAMES | FUNCTION_WORDS | KINDS
 # Without capitals an adjective is told from a given name by its ending alone.
 _ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")

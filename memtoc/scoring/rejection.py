@@ -109,9 +109,10 @@ _REFUSED = re.compile(
 )
 # "The tool says X, but this may be outdated" gives no other value, so X is the answer.
 _CAVEAT = re.compile(
-    r"\bnot\b|n't\b|\bcannot\b|\b(?:may (?:be|have|also)|might|could|stale|outdated"
+    r"\bnot\b|n't\b|\bcannot\b|\bno (?:idea|clue)\b|\b(?:may (?:be|have|also)|might|could|stale|outdated"
     r"|verif\w*|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
 )
+_UNTIL = re.compile(r"\b(?:until|till)\b")
 _DOUBTFUL = re.compile(
     r"\bnot (?:sure|certain)\b|\b(?:unsure|uncertain|verif\w*|stale|outdated|cannot|unable)\b"
 )
@@ -169,10 +170,14 @@ def _outlived(
     question: str,
 ) -> bool:
     """Return whether another clause gives another value, which a former belief gives way to."""
-    for i, clause in enumerate(clauses):
+    # "I had assumed X until the tool returned Y" is one clause.
+    until = _UNTIL.search(said.shown, *clauses[own])
+    parts = [clause for i, clause in enumerate(clauses) if i != own]
+    parts += [(until.end(), clauses[own][1])] if until else []
+    for clause in parts:
         text = said.shown[slice(*clause)]
         told = _REPORTED.sub(" ", text)
-        if i != own and not former(text) and asserts(told, question):
+        if not former(text) and asserts(told, question):
             found = value(told, question).words
             if not (_DOUBTFUL.search(text) or occurs(found, words)):
                 return True

@@ -46,7 +46,7 @@ def verdict(said: Text, question: str) -> bool | None:
         return True
     asked, given = _content(read(question)), _content(said)
     # "He did not visit London": the pronoun stands for the question's subject.
-    if len(given) > 1 and said.words[0] in ("he", "she", "it", "they"):
+    if given and said.words[0] in ("he", "she", "it", "they"):
         asked = asked[-len(given) :]
     if said.shown.endswith("?") or read(question).words == said.words or given != asked:
         return None
