@@ -109,8 +109,9 @@ _REFUSED = re.compile(
 )
 # "The tool says X, but this may be outdated" gives no other value, so X is the answer.
 _CAVEAT = re.compile(
-    r"\bnot\b|n't\b|\bcannot\b|\bno (?:idea|clue)\b|\b(?:may (?:be|have|also)|might|could|stale|outdated"
-    r"|verif\w*|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
+    r"\bnot\b|n't\b|\bcannot\b|\bno (?:idea|clue)\b"
+    r"|\b(?:may (?:be|have|also)|might|could|stale|outdated|verif\w*"
+    r"|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
 )
 _UNTIL = re.compile(r"\b(?:until|till)\b")
 _DOUBTFUL = re.compile(
