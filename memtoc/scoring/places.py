@@ -73,7 +73,9 @@ def is_one(wanted: Place, found: Place, question: str) -> bool:
         return False
     if said & asked or ("water" in asked and said & _WATER):
         return True
-    return bool(said & _OWN) and not asked - {"place"} and not shared
+    # Without a question nothing tells "Mount Kenya" from Kenya.
+    own = said & (_OWN if question else {"city"})
+    return bool(own) and not asked - {"place"} and not shared
 
 
 def widened(said: Text, first: int, last: int) -> tuple[int, int]:
