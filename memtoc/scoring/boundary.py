@@ -80,7 +80,7 @@ def same_answer(
         return same, "same_verdict" if same else "other_verdict"
     if asks_back(said):
         return False, "asked_back"
-    reply = Reply(answer, said, value_range(answer, question), question, rules, rivals)
+    reply = Reply(said, value_range(answer, question), question, rules, rivals)
     return _same_kind(reply, sought, is_thing(target, question))
 
 
