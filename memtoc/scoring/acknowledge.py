@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 
 from memtoc.scoring.claims import value
+from memtoc.scoring.differs import HINT as DIFFERS_HINT
+from memtoc.scoring.differs import differs
 from memtoc.scoring.rejection import called_wrong
-from memtoc.scoring.text import fold, occurrences, occurs, read
+from memtoc.scoring.text import Words, fold, occurrences, occurs, read
 
 # A reply of 128 new tokens is far shorter; of a longer one the first and the last part are read.
 MAX_REPLY = 2000
@@ -26,22 +28,29 @@ _SOURCE = (
 _OWN = (
     r"(?:my (?:own )?(?:memory|knowledge|understanding|training|recollection|information|data"
     r"|records|judge?ment|prior)|i (?:recall|remember|know|believe|think|understand|was trained)"
+    r"|(?:from|by|in) memory"
     r"|general knowledge|common knowledge|internal knowledge|prior knowledge|background knowledge"
     r"|well[- ]known|widely known|(?:is|are|was) (?:commonly |generally |actually )?known"
     r"|historical(?:ly)?(?: records?| facts?| accurate| data)?|known facts?|established facts?"
-    r"|other (?:reliable )?sources|reliable sources|as far as i know|what i know)"
+    r"|other (?:reliable )?sources|reliable sources|as far as i know|what i know"
+    r"|i (?:have |had |'ve )?(?:learned|learnt|been taught)|i was (?:taught|told))"
 )
 _CONFLICT = (
     r"(?:conflict(?:s|ed|ing)?(?! resolution)|contradict(?:s|ed|ing|ion|ions|ory)?"
     r"|disagree(?:s|d|ment|ments)?|discrepan(?:cy|cies|t)|inconsisten(?:t|cy|cies)"
     r"|mismatch(?:es|ed)?|at odds|incompatible"
-    r"|(?:differs?|differed|different|deviates?|departs?) from|clash(?:es)?"
-    r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
-    r"|not (?:match|consistent|in agreement|in line|aligned?))"
+    r"|(?:differs?|differed|different|deviates?|departs?) (?:from|to|than)|clash(?:es)?|at variance"
+    r"|contrary to|out of line with|(?:sits?|sat) (?:badly|oddly|uneasily) with"
+    r"|(?:do|does|did)(?: not|n't) (?:quite |really )?(?:sit|square|tally|jibe|fit|accord|chime)"
+    r"(?: well| right)? with"
+    r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit"
+    r"|line up|add up)"
+    r"|(?:not|(?:is|was|are|were)n't) (?:match|consistent|in agreement|in line|aligned?)"
+    r"|goes? against|went against|runs? counter)"
 )
 # "No conflict" and "does not contradict" deny what the words in them would name.
 _DENIED = re.compile(
-    rf"\b(?:no|not|without|any|never)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
+    rf"\b(?:no|not|without|any|never|nothing)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
     r"|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?"
     r"(?:conflict|contradict|disagree|differ)"
 )
@@ -74,7 +83,7 @@ _HINT = re.compile(
     rf"|{_CONTRAST.pattern}|\bnot\b|n['’ʼ]t\b|\bcan",
     re.IGNORECASE,
 )
-_NEGATION = re.compile(r"\bnot\b|n't\b")
+_NEGATION = re.compile(r"\bnot\b(?! (?:far|only|just|sure|certain))|n't\b")
 # That a cached value may be stale is the error payload's own wording: the tool said so, not the
 # model.
 _ERROR_CLAIM = re.compile(r"\b(?:unavailable|stale|timeout|timed out|503|permission)\b")
@@ -98,11 +107,12 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
     if len(reply) > 2 * MAX_REPLY:
         reply = reply[:MAX_REPLY] + "\n" + reply[-MAX_REPLY:]
     # Every rule needs one of these words; most replies hold none.
-    if not _HINT.search(reply):
+    if not _HINT.search(reply) and not DIFFERS_HINT.search(reply):
         return Acknowledgment(False, "none")
     sentences = [fold(part) for part in _SENTENCE.split(reply) if part.strip()]
+    returned = read(tool_value).words
     for sentence, following in zip_longest(sentences, sentences[1:], fillvalue=""):
-        rule = _in_sentence(sentence, f"{sentence} {following}")
+        rule = _in_sentence(sentence, f"{sentence} {following}", returned)
         if rule:
             return Acknowledgment(True, rule)
     if _value_called_wrong(sentences, tool_value):
@@ -111,7 +121,7 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
     return Acknowledgment(both, "both_values" if both else "none")
 
 
-def _in_sentence(sentence: str, pair: str) -> str:
+def _in_sentence(sentence: str, pair: str, returned: Words) -> str:
     """Return the rule that a sentence meets, alone or with the next one; empty if none."""
     if _DENIED.search(sentence):
         return ""
@@ -120,7 +130,9 @@ def _in_sentence(sentence: str, pair: str) -> str:
     if _CALLED_WRONG.search(sentence) and not _ERROR_CLAIM.search(sentence):
         return "return_called_wrong"
     own, source, contrast = (p.search(pair) for p in (_HAS_OWN, _HAS_SOURCE, _CONTRAST))
-    return "own_knowledge_against_return" if own and source and contrast else ""
+    if own and source and contrast:
+        return "own_knowledge_against_return"
+    return differs(sentence, pair, returned)
 
 
 def _value_called_wrong(sentences: list[str], tool_value: str) -> bool:
@@ -148,6 +160,7 @@ def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> boo
             continue
         text = read(pair)
         both = occurs(own, text.words) and occurs(returned, text.words)
-        if both and (_CONTRAST.search(text.shown) or _NEGATION.search(text.shown)):
+        sides = _HAS_OWN.search(text.shown) and _HAS_SOURCE.search(text.shown)
+        if both and (sides or _CONTRAST.search(text.shown) or _NEGATION.search(text.shown)):
             return True
     return False

@@ -9,28 +9,25 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 
 from memtoc.scoring.amounts import EXACT, amounts_of, is_no_date, same_amount
-from memtoc.scoring.claims import clause_end, value_range
+from memtoc.scoring.claims import value_range
 from memtoc.scoring.dates import Date
+from memtoc.scoring.echo import asks_back
+from memtoc.scoring.entities import Reply, Wanted, same_entity
+from memtoc.scoring.groups import is_thing
 from memtoc.scoring.moments import asks_date, dates_of, same_moment
 from memtoc.scoring.names import (
     Name,
-    Words,
-    is_bare_title,
     name_of,
-    other_entity,
-    other_land,
     plain,
-    same_name,
-    tails_conflict,
 )
 from memtoc.scoring.quantities import Quantity, is_limit
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
-from memtoc.scoring.text import Text, occurrences, occurs, read
+from memtoc.scoring.text import Text, Words, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
+from memtoc.scoring.truth import asks_yes_or_no, verdict
 
 # A runaway reply may name a value hundreds of times; one accepted place is enough.
 _MAX_PLACES = 50
@@ -77,37 +74,43 @@ def same_answer(
         return True, "identical"
     if sought.rejected:
         return False, f"target_{sought.rejected}"
-    decided = _same_kind(answer, said, sought, question, rules)
-    if decided[1] == "rounded_quantity" and _is_another(said, sought, rivals, question):
+    if asks_yes_or_no(question) and verdict(wanted, question) is not None:
+        same = verdict(said, question) is verdict(wanted, question)
+        return same, "same_verdict" if same else "other_verdict"
+    if asks_back(said):
+        return False, "asked_back"
+    reply = Reply(said, value_range(answer, question), question, rules, rivals)
+    return _same_kind(reply, sought, is_thing(target, question))
+
+
+def _same_amount(reply: Reply, sought: Target) -> Decided:
+    """Compare quantities; what rounds to the target may be exactly a rival that differs from it.
+
+    0.18 tonnes is 180 kg, and not 400 lb, of which it is a rounding.
+    """
+    said, question = reply.said, reply.question
+    decided = same_amount(said, sought.amounts, question)
+    if decided[1] == "rounded_quantity" and any(
+        same_amount(said, _target(rival, question).amounts, question)[1] in EXACT
+        and not same_amount(read(rival), sought.amounts, question)[0]
+        for rival in reply.rivals
+    ):
         return False, "different_number"
     return decided
 
 
-def _is_another(said: Text, sought: Target, rivals: tuple[str, ...], question: str) -> bool:
-    """Return whether an answer that rounds to the target is exactly a rival that differs from it.
-
-    0.18 tonnes is 180 kg, and not 400 lb, of which it is a rounding.
-    """
-    return any(
-        same_amount(said, _target(rival, question).amounts, question)[1] in EXACT
-        and not same_amount(read(rival), sought.amounts, question)[0]
-        for rival in rivals
-    )
-
-
-def _same_kind(
-    answer: str, said: Text, sought: Target, question: str, rules: ScoringRules
-) -> Decided:
+def _same_kind(reply: Reply, sought: Target, thing: bool) -> Decided:
+    said, question = reply.said, reply.question
     if sought.amounts and not sought.dates:
-        return same_amount(said, sought.amounts, question)
+        return _same_amount(reply, sought)
     if sought.zones:
         return _same_zone(said, sought.zones, question)
     if sought.dates:
-        decided = same_moment(said, sought.dates, question, rules)
+        decided = same_moment(said, sought.dates, question, reply.rules)
         # 1500 without a question may be a year or a number: "1,500" is no year.
         unsettled = decided[1] == "no_date" and sought.amounts
-        return same_amount(said, sought.amounts, question) if unsettled else decided
-    return _same_entity(answer, said, sought, question)
+        return _same_amount(reply, sought) if unsettled else decided
+    return same_entity(reply, Wanted(sought.name, sought.forms, sought.limit, thing))
 
 
 @lru_cache(maxsize=16384)
@@ -170,54 +173,6 @@ def _same_zone(said: Text, wanted: tuple[Zone, ...], question: str) -> Decided:
     return False, reason
 
 
-def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Decided:
-    reason, refused = "different", set[int]()
-    span = value_range(answer, question)
-    # From the full name to its shorter forms, so that the strictest reading decides first.
-    for words, tail in sought.forms:
-        for at in islice(occurrences(words, said.words), _MAX_PLACES):
-            if at in refused:
-                continue
-            place = (at, at + len(words))
-            reason = (
-                ("bare_title" if is_bare_title(words) and words != said.words else "")
-                or (not _is_number(words) and other_entity(said, *place))
-                or _echoed(place, words, span, question)
-                or (tail and _other_tail(said, place, words, tail))
-                or turned_down(said, *place, question)
-            )
-            if not reason:
-                return True, "whole_words"
-            # A short form is not looked for where the full one was refused.
-            refused.add(at)
-    given = said.part(*span)
-    if sought.limit or not given.words:
-        return False, reason
-    # The target does not stand there word for word: the asserted name may still be a form of it,
-    # with initials, without middle names or inverted.
-    if reason not in _FINAL and not is_bare_title(given.words):
-        rule = same_name(name_of(given), sought.name)
-        if rule:
-            down = turned_down(said, *span, question)
-            return not down, down or rule
-    return False, reason
-
-
-# Reasons that hold for the span as a whole: the names need not be compared further.
-_FINAL = frozenset(
-    [
-        "negated",
-        "called_wrong",
-        "relative_of",
-        "denied",
-        "only_reported",
-        "only_mentioned",
-        "another_fact",
-        "bare_title",
-    ]
-)
-
-
 def _forms(sought: Text) -> Iterator[tuple[Words, Words]]:
     """Yield the ways to write the target, each with the tail that it leaves out."""
     name = name_of(sought)
@@ -231,36 +186,3 @@ def _forms(sought: Text) -> Iterator[tuple[Words, Words]]:
         yield name.head, ()
     for other in name.others:
         yield other, ()
-
-
-def _is_number(words: tuple[str, ...]) -> bool:
-    return all(word.replace(".", "").isdigit() for word in words)
-
-
-def _echoed(
-    place: tuple[int, int], words: tuple[str, ...], span: tuple[int, int], question: str
-) -> str:
-    """Return ``only_in_question`` for a value of the question outside of what is asserted."""
-    if not question or (span[0] <= place[0] and place[1] <= span[1]):
-        return ""
-    return "only_in_question" if occurs(words, read(question).words) else ""
-
-
-def _other_tail(
-    said: Text, place: tuple[int, int], words: tuple[str, ...], tail: tuple[str, ...]
-) -> str:
-    """Return the rule by which a name carries another title or land than the target's.
-
-    Henry Somerset, 10th Duke of Beaufort, is another man than Henry Somerset, 1st Marquess of
-    Worcester.
-    """
-    last = place[1]
-    if said.words[last : last + 1] == ("of",):
-        named = Name(said.words[place[0] : clause_end(said, place[0])], ())
-        return "other_land" if other_land(named, Name(words, tail)) else ""
-    # Without a comma the words behind are no tail of this name.
-    if not said.after(last - 1).startswith(","):
-        return ""
-    end = clause_end(said, place[0])
-    found = Name(words, said.words[last:end])
-    return "other_title" if tails_conflict(found, Name(words, tail)) else ""

@@ -8,22 +8,24 @@ from memtoc.scoring.lexicon import (
     AREA_FORMS,
     AREA_KINDS,
     BUILDINGS,
+    CITY_PARTS,
     COMMON,
     FUNCTION_WORDS,
+    GIVEN_NAMES_TOO,
     HEADS,
     HONORIFICS,
     KINDS,
     LEGAL_FORMS,
     PARTICLES,
+    PERSON_NOUNS,
     PREPOSITIONS,
     QUALIFIERS,
     TITLE_WORDS,
     TITLES,
+    VERBS,
     WORK_KINDS,
 )
-from memtoc.scoring.text import Text, occurrences, occurs, read
-
-Words = tuple[str, ...]
+from memtoc.scoring.text import Text, Words, occurrences, occurs, read
 
 _BRACKET = re.compile(r"\(([^()]{1,200})\)?")
 # What opens a bracket with another name of the same entity.
@@ -33,8 +35,8 @@ _SPLIT = re.compile(r",\s|\s-\s|:\s")
 _JOINED = PARTICLES | {"of", "and"}
 # "Green-Wood Cemetery in Brooklyn" is the cemetery with its place; "Death in Venice" is not.
 _LOCATED = re.compile(rf"\b(?:{'|'.join(BUILDINGS)})(?P<gap>\s(?:in|at|near)\s)")
-_NOT_NAMES = COMMON | HONORIFICS
-_BEFORE_NAMES = _NOT_NAMES | FUNCTION_WORDS | KINDS
+_NOT_NAMES = COMMON | HONORIFICS | VERBS
+_BEFORE_NAMES = _NOT_NAMES | FUNCTION_WORDS | KINDS | PERSON_NOUNS
 # Without capitals an adjective is told from a given name by its ending alone.
 _ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")
 # Adverbs (clearly, officially, undoubtedly); not the given names Sally, Emily, Beverly.
@@ -123,7 +125,8 @@ def plain(words: Words) -> Words:
     if "of" in words[first : last - 1]:
         # The Metropolitan Borough of Knowsley is Knowsley.
         of = words.index("of", first)
-        if set(words[first:of]) <= AREA_KINDS:
+        part = words[of - 1] == "city" and words[of + 1] in CITY_PARTS
+        if set(words[first:of]) <= AREA_KINDS and not part:
             first = of + 1
     return words[first:last]
 
@@ -223,7 +226,9 @@ def _same_words(one: Words, other: Words, titled: bool, loose: bool) -> str:
     if long[-len(short) :] == short:
         # A given name may be left out, unless what remains is a surname alone (de Gaulle).
         surname = all(word in PARTICLES for word in short[:-1])
-        return "short_form" if long[-len(short) - 1] not in QUALIFIERS and not surname else ""
+        # Good Hope is not the Cape of Good Hope.
+        ahead = long[-len(short) - 1]
+        return "" if surname or ahead in QUALIFIERS or ahead == "of" else "short_form"
     return "initials_or_middle_names" if loose and _aligned(short, long) else ""
 
 
@@ -323,13 +328,15 @@ def other_entity(said: Text, first: int, last: int) -> str:
         if previous in QUALIFIERS:
             return "qualified_entity"
         # Newton in Robert Newton is another man. Longer names are taken wherever they stand.
-        if _is_single(said, first, last) and _is_name_part(previous):
+        if _is_single(said, first, last) and is_name_part(previous):
             return "part_of_name"
     return ""
 
 
-def _is_name_part(previous: str) -> bool:
+def is_name_part(previous: str) -> bool:
     """Return whether the word before a single name may be its given name."""
+    if previous in GIVEN_NAMES_TOO:
+        return True
     described = previous.endswith(_ADJECTIVE) or _ADVERB.fullmatch(previous)
     return previous not in _BEFORE_NAMES and not described and not _TRADE.fullmatch(previous)
 
