@@ -141,7 +141,7 @@ def _compare(found: Quantity, wanted: Quantity, question: str) -> str:
 
 
 def _same_bare(found: Quantity, wanted: Quantity, *, counted: bool) -> str:
-    said, sought = _readings(found, counted), _readings(wanted, counted)
+    said, sought = _readings(found, counted=counted), _readings(wanted, counted=counted)
     if said[0] == sought[0]:
         return "same_number"
     for whole, part in ((found, wanted), (wanted, found)):
@@ -151,7 +151,7 @@ def _same_bare(found: Quantity, wanted: Quantity, *, counted: bool) -> str:
     return "ambiguous_number" if set(said) & set(sought) else "different_number"
 
 
-def _readings(one: Quantity, counted: bool) -> tuple[Fraction, ...]:
+def _readings(one: Quantity, *, counted: bool) -> tuple[Fraction, ...]:
     """Return the readings of a number, the plain one first; things are counted in whole numbers."""
     if one.other is None:
         return (one.amount,)
@@ -163,23 +163,23 @@ def _same_in(found: Quantity, wanted: Quantity, unit: Unit, other: Unit, *, vagu
     if unit == other:
         return _same_bare(found, wanted, counted=False)
     # "100 degrees" of no scale is not converted from one to the other.
-    if vague and is_temperature(unit):
+    amounts = [] if vague and is_temperature(unit) else _converted(found, unit, other)
+    if not amounts:
         return ""
-    amount = converted(found.amount, unit, other)
-    if amount is None:
-        return ""
-    if amount == wanted.amount:
+    if amounts[0] == wanted.amount:
         return "same_quantity"
-    step = converted(found.amount + found.place, unit, other)
-    assert step is not None
-    place = max(abs(step - amount), wanted.place)
-    if rounds_to(amount, wanted.amount, place, kelvin=is_temperature(other)):
+    step = converted(found.amount + found.place, unit, other) or Fraction(0)
+    place = max(abs(step - amounts[0]), wanted.place)
+    if rounds_to(amounts[0], wanted.amount, place, kelvin=is_temperature(other)):
         return "rounded_quantity"
-    second = converted(found.other, unit, other) if found.other is not None else None
-    unsure = wanted.amount in (second,) or wanted.other in (amount, second)
-    if unsure and second != wanted.other:
+    if set(amounts) & set(_readings(wanted, counted=False)):
         return "ambiguous_number"
     return "different_unit" if found.amount == wanted.amount else "different_number"
+
+
+def _converted(found: Quantity, unit: Unit, other: Unit) -> list[Fraction]:
+    amounts = (converted(amount, unit, other) for amount in _readings(found, counted=False))
+    return [amount for amount in amounts if amount is not None]
 
 
 def _is_share(units: Units) -> bool:

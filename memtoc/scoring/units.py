@@ -113,7 +113,7 @@ def converted(amount: Fraction, unit: Unit, other: Unit) -> Fraction | None:
     return Fraction(result)
 
 
-def rounds_to(first: Fraction, second: Fraction, place: Fraction, kelvin: bool = False) -> bool:
+def rounds_to(first: Fraction, second: Fraction, place: Fraction, *, kelvin: bool = False) -> bool:
     """Return whether two amounts of one unit differ by no more than half the worth of a figure."""
     far = abs(first - second)
     largest = max(abs(first), abs(second)) if not kelvin else Fraction(300)

@@ -8,8 +8,12 @@ import pytest
 from support.arms import ROOT, command_environment, finished, mock_config, row, run, write_rows
 
 from harness.errors import UserError
+from memtoc import scoring
+from memtoc.arms import FinishedArm
 from memtoc.benchmark.sheets import read_sheet
 from memtoc.packet import CHOICES, COLUMNS, KEY_COLUMNS, write_packet
+from memtoc.rescoring import rescore
+from memtoc.tables import unsettled
 
 FILLED = tuple(CHOICES)
 
@@ -93,3 +97,21 @@ def test_the_command_says_how_many_rows_and_where(dated_arm, tmp_path):
     assert done.returncode == 0
     assert "ambiguous rows" in done.stdout
     assert "packet_key.csv" in done.stdout
+
+
+def test_the_counts_stand_in_the_metrics_and_below_the_table(dated_arm, monkeypatch):
+    monkeypatch.setattr(scoring, "SCORER_VERSION", "99")
+    metrics = rescore(dated_arm).metrics
+    counted = write_packet(dated_arm).rows
+    assert sum(metrics.matchers["boundary"].ambiguous.values()) == counted
+    assert not metrics.matchers["containment"].ambiguous
+    written = json.loads((dated_arm / "metrics.scorer-99.json").read_text())
+    assert written["matchers"]["boundary"]["ambiguous"] == metrics.matchers["boundary"].ambiguous
+    (line,) = [line for line in unsettled(metrics.matchers["boundary"]) if "ambiguous" in line]
+    assert line.startswith(f"{counted} rows (")
+    assert "--config-name=packet" in line
+
+
+def test_a_table_of_settled_rows_says_nothing_of_it(tmp_path, towns):
+    arm = FinishedArm.load(run(mock_config(tmp_path, towns)).folder)
+    assert unsettled(arm.metrics.matchers["boundary"]) == []
