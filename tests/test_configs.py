@@ -86,7 +86,8 @@ def test_an_experiment_can_override_every_key_and_group(tmp_path: Path, entry: E
     folder.mkdir(parents=True)
     changed = {"limit": 7, "seed": 9, "dry_run": True, "ids": ["s10-1"], "shard": "1/2",
                "conditions": ["noop"]}  # fmt: skip
-    nested = {"clauses": {"no_recall": False}, "report": {"min_support": 2}, "paths": {"runs": "x"}}
+    nested = {"clauses": {"no_recall": False}, "report": {"min_support": 2}, "paths": {"runs": "x"},
+              "scoring": {"surname": False}}  # fmt: skip
     assert set(changed) | set(nested) == set(plain) - {"defaults", "hydra", "task"}
     text = "# @package _global_\ndefaults:\n  - override /formulation: paraB\n"
     body = yaml.safe_dump({**changed, **nested})
@@ -96,6 +97,7 @@ def test_an_experiment_can_override_every_key_and_group(tmp_path: Path, entry: E
     assert {key: config[key] for key in changed} == changed
     assert config["formulation"]["name"] == "paraB"
     assert config["clauses"]["no_recall"] is False
+    assert config["scoring"]["surname"] is False
     assert (config["report"]["min_support"], config["paths"]["runs"]) == (2, "x")
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 
 from memtoc.scoring.claims import value
+from memtoc.scoring.differs import HINT as DIFFERS_HINT
+from memtoc.scoring.differs import differs
 from memtoc.scoring.rejection import called_wrong
-from memtoc.scoring.text import fold, occurrences, occurs, read
+from memtoc.scoring.text import Words, fold, occurrences, occurs, read
 
 # A reply of 128 new tokens is far shorter; of a longer one the first and the last part are read.
 MAX_REPLY = 2000
@@ -35,13 +37,16 @@ _CONFLICT = (
     r"(?:conflict(?:s|ed|ing)?(?! resolution)|contradict(?:s|ed|ing|ion|ions|ory)?"
     r"|disagree(?:s|d|ment|ments)?|discrepan(?:cy|cies|t)|inconsisten(?:t|cy|cies)"
     r"|mismatch(?:es|ed)?|at odds|incompatible"
-    r"|(?:differs?|differed|different|deviates?|departs?) from|clash(?:es)?"
+    r"|(?:differs?|differed|different|deviates?|departs?) from|clash(?:es)?|at variance"
+    r"|contrary to|out of line with|(?:sits?|sat) (?:badly|oddly|uneasily) with"
+    r"|(?:do|does|did)(?: not|n't) (?:quite |really )?(?:sit|square|tally|jibe|fit|accord|chime)"
+    r"(?: well| right)? with"
     r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
     r"|not (?:match|consistent|in agreement|in line|aligned?))"
 )
 # "No conflict" and "does not contradict" deny what the words in them would name.
 _DENIED = re.compile(
-    rf"\b(?:no|not|without|any|never)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
+    rf"\b(?:no|not|without|any|never|nothing)\s+(?:\w+\s+){{0,3}}?{_CONFLICT}"
     r"|\b(?:does|do|did)(?: not|n't) (?:seem to |appear to )?"
     r"(?:conflict|contradict|disagree|differ)"
 )
@@ -98,11 +103,12 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
     if len(reply) > 2 * MAX_REPLY:
         reply = reply[:MAX_REPLY] + "\n" + reply[-MAX_REPLY:]
     # Every rule needs one of these words; most replies hold none.
-    if not _HINT.search(reply):
+    if not _HINT.search(reply) and not DIFFERS_HINT.search(reply):
         return Acknowledgment(False, "none")
     sentences = [fold(part) for part in _SENTENCE.split(reply) if part.strip()]
+    returned = read(tool_value).words
     for sentence, following in zip_longest(sentences, sentences[1:], fillvalue=""):
-        rule = _in_sentence(sentence, f"{sentence} {following}")
+        rule = _in_sentence(sentence, f"{sentence} {following}", returned)
         if rule:
             return Acknowledgment(True, rule)
     if _value_called_wrong(sentences, tool_value):
@@ -111,7 +117,7 @@ def acknowledges(reply: str, memory_span: str | None, tool_value: str | None) ->
     return Acknowledgment(both, "both_values" if both else "none")
 
 
-def _in_sentence(sentence: str, pair: str) -> str:
+def _in_sentence(sentence: str, pair: str, returned: Words) -> str:
     """Return the rule that a sentence meets, alone or with the next one; empty if none."""
     if _DENIED.search(sentence):
         return ""
@@ -120,7 +126,9 @@ def _in_sentence(sentence: str, pair: str) -> str:
     if _CALLED_WRONG.search(sentence) and not _ERROR_CLAIM.search(sentence):
         return "return_called_wrong"
     own, source, contrast = (p.search(pair) for p in (_HAS_OWN, _HAS_SOURCE, _CONTRAST))
-    return "own_knowledge_against_return" if own and source and contrast else ""
+    if own and source and contrast:
+        return "own_knowledge_against_return"
+    return differs(sentence, pair, returned)
 
 
 def _value_called_wrong(sentences: list[str], tool_value: str) -> bool:

@@ -17,9 +17,9 @@ from memtoc.scoring.codes import same_code
 from memtoc.scoring.dates import Date, dates_in, same_date
 from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.lists import same_list
+from memtoc.scoring.locating import only_locates
 from memtoc.scoring.names import (
     Name,
-    Words,
     is_bare_title,
     name_of,
     other_entity,
@@ -28,10 +28,11 @@ from memtoc.scoring.names import (
     same_name,
     tails_conflict,
 )
+from memtoc.scoring.places import is_one, is_side, named_after, place_of, widened
 from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
-from memtoc.scoring.text import Text, occurrences, occurs, read
+from memtoc.scoring.text import Text, Words, occurrences, occurs, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
 
 # A runaway reply may name a value hundreds of times; one accepted place is enough.
@@ -64,7 +65,7 @@ def same_answer(
     target: str,
     question: str = "",
     rules: ScoringRules = DEFAULT_RULES,
-    rivals: tuple[str, ...] = (),  # noqa: ARG001
+    rivals: tuple[str, ...] = (),
 ) -> Decided:
     """Return whether the answer gives the target, and the rule that decided.
 
@@ -84,17 +85,19 @@ def same_answer(
         special = same_code(said, target, question)
     if special is None and not sought.zones:
         special = same_list(answer, target, question, partial(same_answer, rules=rules))
-    return special or _same_kind(answer, said, sought, question)
+    return special or _same_kind(answer, said, sought, question, rivals)
 
 
-def _same_kind(answer: str, said: Text, sought: Target, question: str) -> Decided:
+def _same_kind(
+    answer: str, said: Text, sought: Target, question: str, rivals: tuple[str, ...]
+) -> Decided:
     if sought.amount is not None and not sought.dates:
         return _same_amount(said, sought.amount, question)
     if sought.zones:
         return _same_zone(said, sought.zones, question)
     if sought.dates:
         return _same_date(said, sought.dates, question)
-    return _same_entity(answer, said, sought, question)
+    return _same_entity(answer, said, sought, question, rivals)
 
 
 @lru_cache(maxsize=16384)
@@ -220,7 +223,9 @@ def _same_amount(said: Text, wanted: Fraction, question: str) -> Decided:
     return False, reason
 
 
-def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Decided:
+def _same_entity(
+    answer: str, said: Text, sought: Target, question: str, rivals: tuple[str, ...]
+) -> Decided:
     reason, refused = "different", set[int]()
     span = value_range(answer, question)
     # From the full name to its shorter forms, so that the strictest reading decides first.
@@ -231,15 +236,21 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
             place = (at, at + len(words))
             reason = (
                 ("bare_title" if is_bare_title(words) and words != said.words else "")
-                or (not _is_number(words) and other_entity(said, *place))
+                or (not _is_number(words) and _other_entity(answer, said, *place))
+                or named_after(said, *place, question)
                 or _echoed(place, words, span, question)
                 or (tail and _other_tail(said, place, words, tail))
+                or only_locates(said, *place, question, rivals)
                 or turned_down(said, *place, question)
             )
             if not reason:
                 return True, "whole_words"
             # A short form is not looked for where the full one was refused.
             refused.add(at)
+    if reason not in _FINAL:
+        place_rule = _same_place(said, sought.name.head, span, question)
+        if place_rule:
+            return place_rule == "same_place", place_rule
     given = said.part(*span)
     if sought.limit or not given.words:
         return False, reason
@@ -253,6 +264,31 @@ def _same_entity(answer: str, said: Text, sought: Target, question: str) -> Deci
     return False, reason
 
 
+def _other_entity(answer: str, said: Text, first: int, last: int) -> str:
+    rule = other_entity(said, first, last)
+    return "" if rule == "qualified_entity" and is_side(answer, said, first) else rule
+
+
+def _same_place(said: Text, name: Words, span: tuple[int, int], question: str) -> str:
+    """Return ``same_place`` where the name stands with or without its generic noun.
+
+    Where it stands and is turned down, the rule is returned that does so; else nothing.
+    """
+    wanted, reason = place_of(name), ""
+    for at in islice(occurrences(wanted.core, said.words), _MAX_PLACES):
+        place = widened(said, at, at + len(wanted.core))
+        found = place_of(said.words[slice(*place)])
+        if (wanted.kinds or found.kinds) and is_one(wanted, found, question):
+            reason = (
+                other_entity(said, *place)
+                or _echoed((at, at + len(wanted.core)), wanted.core, span, question)
+                or turned_down(said, *place, question)
+            )
+            if not reason:
+                return "same_place"
+    return reason
+
+
 # Reasons that hold for the span as a whole: the names need not be compared further.
 _FINAL = frozenset(
     [
@@ -263,6 +299,8 @@ _FINAL = frozenset(
         "only_reported",
         "only_mentioned",
         "another_fact",
+        "former_belief",
+        "only_locates",
         "bare_title",
     ]
 )

@@ -8,6 +8,7 @@ from memtoc.scoring.lexicon import (
     AREA_FORMS,
     AREA_KINDS,
     BUILDINGS,
+    CITY_PARTS,
     COMMON,
     FUNCTION_WORDS,
     HEADS,
@@ -21,9 +22,7 @@ from memtoc.scoring.lexicon import (
     TITLES,
     WORK_KINDS,
 )
-from memtoc.scoring.text import Text, occurrences, occurs, read
-
-Words = tuple[str, ...]
+from memtoc.scoring.text import Text, Words, occurrences, occurs, read
 
 _BRACKET = re.compile(r"\(([^()]{1,200})\)?")
 # What opens a bracket with another name of the same entity.
@@ -123,7 +122,8 @@ def plain(words: Words) -> Words:
     if "of" in words[first : last - 1]:
         # The Metropolitan Borough of Knowsley is Knowsley.
         of = words.index("of", first)
-        if set(words[first:of]) <= AREA_KINDS:
+        part = words[of - 1] == "city" and words[of + 1] in CITY_PARTS
+        if set(words[first:of]) <= AREA_KINDS and not part:
             first = of + 1
     return words[first:last]
 

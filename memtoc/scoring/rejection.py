@@ -7,6 +7,7 @@ clause gives the answer, and whether the value is given as another fact than the
 
 import re
 
+from memtoc.scoring.belief import believed, former
 from memtoc.scoring.claims import asserts, value
 from memtoc.scoring.clauses import clauses_of, opens_with_contrast
 from memtoc.scoring.lexicon import KIN
@@ -111,8 +112,16 @@ _CAVEAT = re.compile(
     r"\bnot\b|n't\b|\bcannot\b|\b(?:may (?:be|have|also)|might|could|stale|outdated"
     r"|verif\w*|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
 )
+_DOUBTFUL = re.compile(
+    r"\bnot (?:sure|certain)\b|\b(?:unsure|uncertain|verif\w*|stale|outdated|cannot|unable)\b"
+)
+# What reports a value, and is no value itself: "the lookup returns | Y".
+_REPORTED = re.compile(rf"{_REPORT.pattern}|\b(?:gives?|gave|says?|said|turns? out|right)\b")
 _BIRTH = re.compile(r"\b(?:born|birth|birthdate|birthday)\b")
-_DEATH = re.compile(r"\b(?:died|dies|death|dead|deceased|passed away|killed|executed)\b")
+_DEATH = re.compile(
+    r"\b(?:die[sd]?|dying|deaths?|dead|deceased|pass(?:es|ed|ing)? away|perish(?:ed)?|killed"
+    r"|executed|assassinated|murdered)\b"
+)
 
 
 def turned_down(said: Text, first: int, last: int, question: str) -> str:
@@ -129,6 +138,8 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     rule = _around(before, behind, question)
     if rule:
         return rule
+    if believed(before, behind) and _outlived(said, clauses, own, said.words[first:last], question):
+        return "former_belief"
     # Order matters: what is said of the value itself comes before what other clauses say.
     if not _CONCLUDED.search(before) and _only_reported(
         said, clauses, own, said.words[first:last], question
@@ -139,6 +150,24 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
         return "only_mentioned"
     sentence = said.shown[max(0, start - _REACH) : start].rsplit(". ", 1)[-1]
     return "another_fact" if another_fact(sentence, question) else ""
+
+
+def _outlived(
+    said: Text,
+    clauses: tuple[tuple[int, int], ...],
+    own: int,
+    words: tuple[str, ...],
+    question: str,
+) -> bool:
+    """Return whether another clause gives another value, which a former belief gives way to."""
+    for i, clause in enumerate(clauses):
+        text = said.shown[slice(*clause)]
+        told = _REPORTED.sub(" ", text)
+        if i != own and not former(text) and asserts(told, question):
+            found = value(told, question).words
+            if not (_DOUBTFUL.search(text) or occurs(found, words)):
+                return True
+    return False
 
 
 def _around(before: str, behind: str, question: str) -> str:
@@ -195,10 +224,11 @@ def _only_reported(
     adversative = bool(_ADVERSATIVE.match(text))
     for i, clause in enumerate(clauses):
         # "I would have said X, but the tool returned Y" gives way to Y.
-        if adversative and _GIVES_WAY.search(said.shown, *clause):
+        other = said.shown[slice(*clause)]
+        if former(other) or (adversative and _GIVES_WAY.search(other)):
             continue
         contrasted = turned or (i > own and opens_with_contrast(said.shown, clause))
-        if i != own and contrasted and _gives_another(said.shown[slice(*clause)], words, question):
+        if i != own and contrasted and _gives_another(other, words, question):
             return True
     return False
 

@@ -42,6 +42,9 @@ _WORD = re.compile(
 _SPELLED = FIGURES | {"&": "and", "st": "saint", "mt": "mount", "jr": "junior", "sr": "senior"}
 
 
+Words = tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Text:
     """A text and its words.

@@ -1,0 +1,82 @@
+"""What a reply says that its writer believed before: an aside, and no second answer.
+
+"I would have said X, but the tool gives Y", "Y, not X as I thought", "my first thought was X".
+"""
+
+import re
+
+_WHEN = (
+    r"(?: (?:always|long|initially|first|originally|previously|formerly|once|earlier|at first"
+    r"|at one point|wrongly|mistakenly|incorrectly|erroneously|honestly|just|really|genuinely|only"
+    r"|myself|also|had|have|quite|pretty|fairly|rather|absolutely))*"
+)
+_FIRST = (
+    r"(?:first|initial|original|earlier|previous|former|prior|old|own|immediate|gut|instinctive"
+    r"|mistaken)"
+)
+_IDEA = (
+    r"(?:thoughts?|guess(?:es)?|instincts?|answers?|beliefs?|impressions?|assumptions?|ideas?"
+    r"|reactions?|inclinations?|hunch(?:es)?|expectations?|memory|recollection|understanding"
+    r"|candidate|pick|choice)"
+)
+# What one thought: the past alone. "I believe it is X" gives X.
+_PAST = (
+    r"(?:would(?:'ve| have)? (?:have )?(?:said|guessed|thought|answered|picked|gone (?:with|for)"
+    r"|expected|named|put|bet|sworn|chosen|assumed|replied)"
+    r"|thought|believed|assumed|presumed|supposed|imagined|guessed|figured|reckoned"
+    r"|recalled|remembered|misremembered|expected"
+    r"|used to (?:think|believe|say|assume)|mistook|confused|mixed (?:it|this|him|her|them) up"
+    r"|(?:was|were|been|felt) (?:sure|certain|convinced|confident|positive|persuaded"
+    r"|under the impression|of the opinion|thinking|leaning|inclined|tempted|going to say"
+    r"|about to say|expecting|picturing|remembering)"
+    r"|was (?:to|about to) (?:say|answer)|had (?!(?:no|not|never|to)\b))"
+)
+# The writer's own former belief; "as I thought" confirms, and is none.
+_OWN = (
+    rf"(?<!as )(?<!like )(?<!what )\b(?:i|we)(?:'d|'ve)?{_WHEN} {_PAST}"
+    rf"|\b(?:my|our) {_FIRST}(?: \w+)? {_IDEA}\b|\b(?:my|our) {_IDEA} (?:was|had been|used to"
+    r"|would have been|said|told me|was telling|before|until|at first)\b"
+    r"|\bfrom memory i would have\b|\b(?:first|initially) came to mind\b"
+)
+FORMER = re.compile(_OWN)
+NOT_AS_BELIEVED = re.compile(
+    rf"\bnot\b[^.;]{{1,60}}?,? (?:as|like|what) (?:i|we)(?:'d|'ve)?{_WHEN} {_PAST}"
+)
+# Behind the value: "X, as I thought", "X was my guess before the lookup".
+_AFTER = re.compile(
+    rf"[\"'\s,)-]*(?:(?:is|was|were|had been|would have been) )?(?:"
+    rf"(?:what|who|which|as|the (?:one|name|answer|person|place|man|woman)(?: that)?)"
+    rf" (?:i|we)(?:'d|'ve)?{_WHEN} {_PAST}"
+    rf"|(?:my|our) {_FIRST}(?: \w+)? {_IDEA}\b|(?:my|our) {_IDEA} (?:before|until|at first|but)\b"
+    r"|(?:the )?first (?:thing )?(?:that )?(?:came|to come|sprang) to mind\b"
+    r"|came to (?:my )?mind(?: first| at first| initially)?\b)"
+)
+# "I thought it was X, and I still do" holds on to X.
+_HOLDS = re.compile(
+    r"\b(?:still|stick (?:with|to|by)|stay with|stand by|keep|hold to|nonetheless|rightly"
+    r"|turned out (?:to be )?(?:right|correct|true)|was right|correctly|confirm\w*|indeed"
+    r"|agrees?|matches|insist)\b"
+)
+# Thoughts of something else than the answer.
+_OTHER_OBJECT = re.compile(
+    r"\b(?:expected|thought|assumed|hoped|was expecting|was under the impression(?: that)?"
+    r"|believed|supposed)(?: that)? (?:the |this |your |a )?(?:tools?|lookup|search|database"
+    r"|service|output|return|result|response|query)\b"
+)
+
+
+def holds(text: str) -> bool:
+    """Return whether a text holds on to what was believed, or says that it was right."""
+    return bool(_HOLDS.search(text))
+
+
+def former(text: str) -> bool:
+    """Return whether a clause tells a former belief of its writer."""
+    return bool(FORMER.search(text)) and not _HOLDS.search(text) and not _OTHER_OBJECT.search(text)
+
+
+def believed(before: str, behind: str) -> bool:
+    """Return whether the words round a value in its sentence tell that it was once believed."""
+    if _HOLDS.search(before) or _HOLDS.search(behind[:60]):
+        return False
+    return bool(FORMER.search(before)) or bool(_AFTER.match(behind))
