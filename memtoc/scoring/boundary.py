@@ -15,8 +15,10 @@ from itertools import islice
 from memtoc.scoring.claims import STEM, clause_end, known_words, value_range
 from memtoc.scoring.codes import same_code
 from memtoc.scoring.dates import Date, dates_in, same_date
+from memtoc.scoring.legal import same_company
 from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.lists import same_list
+from memtoc.scoring.locales import names_another, same_local_name
 from memtoc.scoring.locating import only_locates
 from memtoc.scoring.names import (
     Name,
@@ -73,7 +75,8 @@ def same_answer(
     """
     said, wanted = read(answer), read(target)
     if not said.words or not wanted.words:
-        return False, "empty"
+        # A symbol (¥) is no word.
+        return same_local_name(answer, target, question) or (False, "empty")
     sought = _target(target, question)
     # A minus is no word: "-40" and "40" have the same words, so numbers must be written alike.
     if said.words == wanted.words and (sought.amount is None or said.shown == wanted.shown):
@@ -85,7 +88,18 @@ def same_answer(
         special = same_code(said, target, question)
     if special is None and not sought.zones:
         special = same_list(answer, target, question, partial(same_answer, rules=rules))
-    return special or _same_kind(answer, said, sought, question, rivals)
+    matched, rule = special or _same_kind(answer, said, sought, question, rivals)
+    if matched and names_another(answer, target, question):
+        return False, "other_name"
+    if matched or rule not in _OPEN:
+        return matched, rule
+    # Knowledge of names is asked last, since loading it takes time.
+    known = same_local_name(answer, target, question) or same_company(answer, target, question)
+    return known or (matched, rule)
+
+
+# What a comparison of words leaves to the knowledge of names.
+_OPEN = frozenset(("different", "part_of_name", "longer_entity", "no_number", "part_of_compound"))
 
 
 def _same_kind(
