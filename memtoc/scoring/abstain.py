@@ -17,6 +17,7 @@ from memtoc.scoring.lexicon import COPULAS, PREPOSITIONS, WORK_KINDS
 from memtoc.scoring.match import check_matcher
 from memtoc.scoring.rejection import another_fact
 from memtoc.scoring.text import fold, read
+from memtoc.scoring.truth import asks_yes_or_no, verdict
 
 # Models hand a question back with a label, "Q: Who ...?". The release counts that as a refusal,
 # ``boundary`` as an echo (docs/scoring.md lists the rows that differ by it).
@@ -44,6 +45,11 @@ _REPORTED = re.compile(
     r"(?:'s)?(?: output| result| response| return| call)? (?:says?|said|returned|returns|states?"
     r"|stated|indicates?|indicated|shows?|showed|gives?|gave|suggests?|suggested|reports?|lists?) "
     r"(?!only\b)"
+)
+_BUT = re.compile(r"\W*(?:but|however|yet|still)\W+")
+_IGNORANT = re.compile(
+    r"\W*(?:i|my memory|personally i)\b.{0,40}?\b(?:no idea|know|remember|recall|sure|certain|aware"
+    r"|familiar|unsure|uncertain|heard)\b"
 )
 _NEGATION = re.compile(r"\b(?:not|never|cannot|nor)\b|n't\b")
 
@@ -94,7 +100,8 @@ def _ours(span: str, question: str) -> Abstention:
         return Abstention(False, "truncated")
     # Most spans hold no word of a refusal: the slower reading by clauses is for the rest.
     harmless = not refusal.NO_VALUE.search(shown) and not _may_refuse(shown)
-    if harmless or _is_title(span, question):
+    judged = asks_yes_or_no(question) and verdict(read(span), question) is not None
+    if harmless or judged or _is_title(span, question):
         return Abstention(False, "answer")
     found = _weigh(_statements(shown), question)
     if found.rule == "nothing_asserted":
@@ -119,9 +126,9 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
     for at, clause in enumerate(clauses):
         if _refuses(clause, question):
             refused = at
-        elif _answers(clause, question, first=at == 0) and not _explains(
-            clause, clauses[at - 1], question
-        ):
+        elif _answers(
+            clause, question, first=at == 0 or _hands_over(clauses, at)
+        ) and not _explains(clause, clauses[at - 1], question):
             asserted = at
             if refused < 0:
                 break
@@ -132,6 +139,11 @@ def _weigh(clauses: list[str], question: str) -> Abstention:
         return Abstention(False, "answer_with_hedge" if hedged else "answer")
     rule = "answer_after_hedge" if asserted > refused else "refusal"
     return Abstention(asserted < refused, rule)
+
+
+def _hands_over(clauses: list[str], at: int) -> bool:
+    """Return whether own ignorance gives way to the tool: "I had no idea, but | it says X"."""
+    return at > 0 and bool(_BUT.match(clauses[at]) and _IGNORANT.match(clauses[at - 1]))
 
 
 def _explains(clause: str, previous: str, question: str) -> bool:
@@ -206,5 +218,5 @@ def _answers(clause: str, question: str, *, first: bool) -> bool:
     if concluded:
         return asserts(clause[concluded.end() :], question)
     clause = _BASIS.sub("", clause)
-    clause = _REPORTED.sub("", clause) if first else clause
+    clause = _REPORTED.sub("", _BUT.sub("", clause, count=1)) if first else clause
     return not refusal.NO_ASSERTION.search(clause) and asserts(clause, question)

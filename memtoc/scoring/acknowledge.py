@@ -28,21 +28,24 @@ _SOURCE = (
 _OWN = (
     r"(?:my (?:own )?(?:memory|knowledge|understanding|training|recollection|information|data"
     r"|records|judge?ment|prior)|i (?:recall|remember|know|believe|think|understand|was trained)"
+    r"|(?:from|by|in) memory"
     r"|general knowledge|common knowledge|internal knowledge|prior knowledge|background knowledge"
     r"|well[- ]known|widely known|(?:is|are|was) (?:commonly |generally |actually )?known"
     r"|historical(?:ly)?(?: records?| facts?| accurate| data)?|known facts?|established facts?"
-    r"|other (?:reliable )?sources|reliable sources|as far as i know|what i know)"
+    r"|other (?:reliable )?sources|reliable sources|as far as i know|what i know"
+    r"|i (?:have |had |'ve )?(?:learned|learnt|been taught)|i was (?:taught|told))"
 )
 _CONFLICT = (
     r"(?:conflict(?:s|ed|ing)?(?! resolution)|contradict(?:s|ed|ing|ion|ions|ory)?"
     r"|disagree(?:s|d|ment|ments)?|discrepan(?:cy|cies|t)|inconsisten(?:t|cy|cies)"
     r"|mismatch(?:es|ed)?|at odds|incompatible"
-    r"|(?:differs?|differed|different|deviates?|departs?) from|clash(?:es)?|at variance"
+    r"|(?:differs?|differed|different|deviates?|departs?) (?:from|to|than)|clash(?:es)?|at variance"
     r"|contrary to|out of line with|(?:sits?|sat) (?:badly|oddly|uneasily) with"
     r"|(?:do|does|did)(?: not|n't) (?:quite |really )?(?:sit|square|tally|jibe|fit|accord|chime)"
     r"(?: well| right)? with"
     r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
-    r"|not (?:match|consistent|in agreement|in line|aligned?))"
+    r"|(?:not|(?:is|was|are|were)n't) (?:match|consistent|in agreement|in line|aligned?)"
+    r"|goes? against|went against|runs? counter)"
 )
 # "No conflict" and "does not contradict" deny what the words in them would name.
 _DENIED = re.compile(
@@ -156,6 +159,7 @@ def _both_values(sentences: list[str], memory_span: str, tool_value: str) -> boo
             continue
         text = read(pair)
         both = occurs(own, text.words) and occurs(returned, text.words)
-        if both and (_CONTRAST.search(text.shown) or _NEGATION.search(text.shown)):
+        sides = _HAS_OWN.search(text.shown) and _HAS_SOURCE.search(text.shown)
+        if both and (sides or _CONTRAST.search(text.shown) or _NEGATION.search(text.shown)):
             return True
     return False

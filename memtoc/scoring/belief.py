@@ -21,9 +21,10 @@ _IDEA = (
 )
 # What one thought: the past alone. "I believe it is X" gives X.
 _PAST = (
-    r"(?:would(?:'ve| have)? (?:have )?(?:said|guessed|thought|answered|picked|gone (?:with|for)"
-    r"|expected|named|put|bet|sworn|chosen|assumed|replied)"
-    r"|thought|believed|assumed|presumed|supposed|imagined|guessed|figured|reckoned"
+    r"(?:(?:would|could|might)(?:'ve| have) (?:said|guessed|thought|answered|picked"
+    r"|gone (?:with|for)|expected|named|put|bet|sworn|chosen|assumed|replied|given|written)"
+    r"|thought(?! (?:about|it over|it through|so\b))|believed|assumed|presumed|supposed|imagined"
+    r"|guessed|figured|reckoned"
     r"|recalled|remembered|misremembered|expected"
     r"|used to (?:think|believe|say|assume)|mistook|confused|mixed (?:it|this|him|her|them) up"
     r"|(?:was|were|been|felt) (?:sure|certain|convinced|confident|positive|persuaded"
@@ -34,9 +35,17 @@ _PAST = (
 # The writer's own former belief; "as I thought" confirms, and is none.
 _OWN = (
     rf"(?<!as )(?<!like )(?<!what )\b(?:i|we)(?:'d|'ve)?{_WHEN} {_PAST}"
+    # "I expected this" confirms.
+    r"(?! (?:this|that|it|as much|so|the same)(?: (?:right|correctly|too|already))?\W*(?:$|[.,;:]))"
+    r"|\b(?:i|we)'d(?: have|'ve)"
+    r" (?:said|guessed|thought|answered|picked|gone|named|bet|put|sworn)\b"
+    rf"|(?<!that )(?<!this )(?<!it )(?<!which )\b(?:is|was|'s|had been) what (?:i|we)(?:'d|'ve)?"
+    rf"{_WHEN} {_PAST}|(?<!that )(?<!this )(?<!it )\bcame to (?:my )?mind\b"
+    r"|\b(?:i|we) (?:was|were|am|'m) (?:wrong|mistaken|incorrect) (?:to (?:think|say|believe|assume"
+    r"|guess)|in (?:thinking|believing|assuming)|with|about)\b"
     rf"|\b(?:my|our) {_FIRST}(?: \w+)? {_IDEA}\b|\b(?:my|our) {_IDEA} (?:was|had been|used to"
     r"|would have been|said|told me|was telling|before|until|at first)\b"
-    r"|\bfrom memory i would have\b|\b(?:first|initially) came to mind\b"
+    r"|\bfrom memory i would have\b|\bused to be my\b"
 )
 FORMER = re.compile(_OWN)
 NOT_AS_BELIEVED = re.compile(
@@ -59,9 +68,15 @@ _HOLDS = re.compile(
 )
 # Thoughts of something else than the answer.
 _OTHER_OBJECT = re.compile(
-    r"\b(?:expected|thought|assumed|hoped|was expecting|was under the impression(?: that)?"
-    r"|believed|supposed)(?: that)? (?:the |this |your |a )?(?:tools?|lookup|search|database"
-    r"|service|output|return|result|response|query)\b"
+    r"\b(?:expected|thought|assumed|hoped|remembered|recalled|figured|was expecting"
+    r"|was under the impression(?: that)?|believed|supposed)(?: that)? (?:the |this |your |a )?"
+    r"(?:tools?|lookup|search|database|service|output|return|result|response|query)\b"
+)
+
+
+PRESENT = re.compile(
+    r"\b(?:i|we) (?:do |still )?(?:think|believe|guess|feel|suspect|recall|remember)\b"
+    r"|\bmy (?:own )?(?:memory|recollection|knowledge|guess) (?:is|says|suggests)\b"
 )
 
 

@@ -12,30 +12,27 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import islice
 
-from memtoc.scoring.claims import STEM, clause_end, known_words, value_range
+from memtoc.scoring.claims import STEM, known_words, value_range
 from memtoc.scoring.codes import same_code
 from memtoc.scoring.dates import Date, dates_in, same_date
+from memtoc.scoring.echo import asks_back
+from memtoc.scoring.entities import Reply, Wanted, same_entity
+from memtoc.scoring.groups import is_thing
 from memtoc.scoring.legal import same_company
 from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.lists import same_list
 from memtoc.scoring.locales import names_another, same_local_name
-from memtoc.scoring.locating import only_locates
 from memtoc.scoring.names import (
     Name,
-    is_bare_title,
     name_of,
-    other_entity,
-    other_land,
     plain,
-    same_name,
-    tails_conflict,
 )
-from memtoc.scoring.places import is_one, is_side, named_after, place_of, widened
 from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
-from memtoc.scoring.text import Text, Words, occurrences, occurs, read
+from memtoc.scoring.text import Text, Words, read
 from memtoc.scoring.timezones import Zone, has_zone, zones_in
+from memtoc.scoring.truth import asks_yes_or_no, verdict
 
 # A runaway reply may name a value hundreds of times; one accepted place is enough.
 _MAX_PLACES = 50
@@ -83,35 +80,52 @@ def same_answer(
         return True, "identical"
     if sought.rejected:
         return False, f"target_{sought.rejected}"
-    special = None
-    if not sought.dates:
-        special = same_code(said, target, question)
-    if special is None and not sought.zones:
-        special = same_list(answer, target, question, partial(same_answer, rules=rules))
-    matched, rule = special or _same_kind(answer, said, sought, question, rivals)
-    if matched and names_another(answer, target, question):
-        return False, "other_name"
-    if matched or rule not in _OPEN:
-        return matched, rule
-    # Knowledge of names is asked last, since loading it takes time.
-    known = same_local_name(answer, target, question) or same_company(answer, target, question)
-    return known or (matched, rule)
+    if asks_yes_or_no(question) and verdict(wanted, question) is not None:
+        same = verdict(said, question) is verdict(wanted, question)
+        return same, "same_verdict" if same else "other_verdict"
+    if asks_back(said):
+        return False, "asked_back"
+    reply = Reply(answer, said, value_range(answer, question), question, rules, rivals)
+    decided = _same_form(reply, sought, target)
+    decided = decided or _same_kind(reply, sought, is_thing(target, question))
+    return _by_names(answer, target, question, decided)
+
+
+def _by_names(answer: str, target: str, question: str, decided: Decided) -> Decided:
+    """Return the decision of the words, or what is known of names where it says otherwise."""
+    matched, rule = decided
+    if matched:
+        other = names_another(answer, target, question)
+        return (False, "other_name") if other else decided
+    # Asked last, since loading the names takes time.
+    known = rule in _OPEN and (
+        same_local_name(answer, target, question) or same_company(answer, target, question)
+    )
+    return known or decided
 
 
 # What a comparison of words leaves to the knowledge of names.
 _OPEN = frozenset(("different", "part_of_name", "longer_entity", "no_number", "part_of_compound"))
 
 
-def _same_kind(
-    answer: str, said: Text, sought: Target, question: str, rivals: tuple[str, ...]
-) -> Decided:
+def _same_form(reply: Reply, sought: Target, target: str) -> Decided | None:
+    """Compare codes and lists; None for a target that is neither."""
+    decided = None if sought.dates else same_code(reply.said, target, reply.question)
+    if decided or sought.zones:
+        return decided
+    same = partial(same_answer, rules=reply.rules)
+    return same_list(reply.answer, target, reply.question, same)
+
+
+def _same_kind(reply: Reply, sought: Target, thing: bool) -> Decided:
+    said, question = reply.said, reply.question
     if sought.amount is not None and not sought.dates:
         return _same_amount(said, sought.amount, question)
     if sought.zones:
         return _same_zone(said, sought.zones, question)
     if sought.dates:
         return _same_date(said, sought.dates, question)
-    return _same_entity(answer, said, sought, question, rivals)
+    return same_entity(reply, Wanted(sought.name, sought.forms, sought.limit, thing))
 
 
 @lru_cache(maxsize=16384)
@@ -237,89 +251,6 @@ def _same_amount(said: Text, wanted: Fraction, question: str) -> Decided:
     return False, reason
 
 
-def _same_entity(
-    answer: str, said: Text, sought: Target, question: str, rivals: tuple[str, ...]
-) -> Decided:
-    reason, refused = "different", set[int]()
-    span = value_range(answer, question)
-    # From the full name to its shorter forms, so that the strictest reading decides first.
-    for words, tail in sought.forms:
-        for at in islice(occurrences(words, said.words), _MAX_PLACES):
-            if at in refused:
-                continue
-            place = (at, at + len(words))
-            reason = (
-                ("bare_title" if is_bare_title(words) and words != said.words else "")
-                or (not _is_number(words) and _other_entity(answer, said, *place))
-                or named_after(said, *place, question)
-                or _echoed(place, words, span, question)
-                or (tail and _other_tail(said, place, words, tail))
-                or only_locates(said, *place, question, rivals)
-                or turned_down(said, *place, question)
-            )
-            if not reason:
-                return True, "whole_words"
-            # A short form is not looked for where the full one was refused.
-            refused.add(at)
-    if reason not in _FINAL:
-        place_rule = _same_place(said, sought.name.head, span, question)
-        if place_rule:
-            return place_rule == "same_place", place_rule
-    given = said.part(*span)
-    if sought.limit or not given.words:
-        return False, reason
-    # The target does not stand there word for word: the asserted name may still be a form of it,
-    # with initials, without middle names or inverted.
-    if reason not in _FINAL and not is_bare_title(given.words):
-        rule = same_name(name_of(given), sought.name)
-        if rule:
-            down = turned_down(said, *span, question)
-            return not down, down or rule
-    return False, reason
-
-
-def _other_entity(answer: str, said: Text, first: int, last: int) -> str:
-    rule = other_entity(said, first, last)
-    return "" if rule == "qualified_entity" and is_side(answer, said, first) else rule
-
-
-def _same_place(said: Text, name: Words, span: tuple[int, int], question: str) -> str:
-    """Return ``same_place`` where the name stands with or without its generic noun.
-
-    Where it stands and is turned down, the rule is returned that does so; else nothing.
-    """
-    wanted, reason = place_of(name), ""
-    for at in islice(occurrences(wanted.core, said.words), _MAX_PLACES):
-        place = widened(said, at, at + len(wanted.core))
-        found = place_of(said.words[slice(*place)])
-        if (wanted.kinds or found.kinds) and is_one(wanted, found, question):
-            reason = (
-                other_entity(said, *place)
-                or _echoed((at, at + len(wanted.core)), wanted.core, span, question)
-                or turned_down(said, *place, question)
-            )
-            if not reason:
-                return "same_place"
-    return reason
-
-
-# Reasons that hold for the span as a whole: the names need not be compared further.
-_FINAL = frozenset(
-    [
-        "negated",
-        "called_wrong",
-        "relative_of",
-        "denied",
-        "only_reported",
-        "only_mentioned",
-        "another_fact",
-        "former_belief",
-        "only_locates",
-        "bare_title",
-    ]
-)
-
-
 def _forms(sought: Text) -> Iterator[tuple[Words, Words]]:
     """Yield the ways to write the target, each with the tail that it leaves out."""
     name = name_of(sought)
@@ -333,36 +264,3 @@ def _forms(sought: Text) -> Iterator[tuple[Words, Words]]:
         yield name.head, ()
     for other in name.others:
         yield other, ()
-
-
-def _is_number(words: tuple[str, ...]) -> bool:
-    return all(word.replace(".", "").isdigit() for word in words)
-
-
-def _echoed(
-    place: tuple[int, int], words: tuple[str, ...], span: tuple[int, int], question: str
-) -> str:
-    """Return ``only_in_question`` for a value of the question outside of what is asserted."""
-    if not question or (span[0] <= place[0] and place[1] <= span[1]):
-        return ""
-    return "only_in_question" if occurs(words, read(question).words) else ""
-
-
-def _other_tail(
-    said: Text, place: tuple[int, int], words: tuple[str, ...], tail: tuple[str, ...]
-) -> str:
-    """Return the rule by which a name carries another title or land than the target's.
-
-    Henry Somerset, 10th Duke of Beaufort, is another man than Henry Somerset, 1st Marquess of
-    Worcester.
-    """
-    last = place[1]
-    if said.words[last : last + 1] == ("of",):
-        named = Name(said.words[place[0] : clause_end(said, place[0])], ())
-        return "other_land" if other_land(named, Name(words, tail)) else ""
-    # Without a comma the words behind are no tail of this name.
-    if not said.after(last - 1).startswith(","):
-        return ""
-    end = clause_end(said, place[0])
-    found = Name(words, said.words[last:end])
-    return "other_title" if tails_conflict(found, Name(words, tail)) else ""

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from functools import lru_cache
 
 from memtoc.scoring.clauses import clauses_of, is_abbreviation
-from memtoc.scoring.lexicon import COMMON, COPULAS, PREPOSITIONS
+from memtoc.scoring.lexicon import COMMON, COPULAS, NO_PARTICIPLES, PREPOSITIONS
 from memtoc.scoring.text import Text, occurs, read
 
 # Left over in front of a value behind the echo: "... directed | by Ridley Scott", "probably 1790".
@@ -75,9 +75,10 @@ def _echoes(word: str, known: frozenset[str]) -> bool:
 
 
 def _is_common(word: str) -> bool:
-    # Participles and adverbs ("directed", "officially") carry no value of their own. A surname such
-    # as Harding looks like one; the given name before it ends the echo all the same.
-    return word in COMMON or (len(word) > 5 and word.endswith(("ed", "ing", "ly")))
+    # Participles and adverbs ("directed", "officially") carry no value of their own. Names that
+    # look like one (Harding, Sicily) are told by a list: capitals are gone here.
+    inflected = len(word) > 5 and word.endswith(("ed", "ing", "ly"))
+    return word in COMMON or (inflected and word not in NO_PARTICIPLES)
 
 
 def _echo_end(said: Text, start: int, known: frozenset[str]) -> int:
@@ -127,6 +128,12 @@ def clause_end(said: Text, first: int) -> int:
         if match.group() != "." or not is_abbreviation(said.shown, match.start()):
             return bisect_left(said.starts, match.start())
     return len(said.words)
+
+
+def repeats(said: Text, question: str) -> bool:
+    """Return whether a text holds nothing but the question's words and common ones."""
+    known = known_words(question)
+    return bool(known) and all(_echoes(word, known) for word in said.words)
 
 
 def asserts(clause: str, question: str) -> bool:

@@ -17,7 +17,13 @@ _CLAUSE = re.compile(
     # "Although the tool says X, her father was Y": the main clause starts with a common word.
     r"|,\s(?=(?:the|i|my|it|he|she|her|his|its|their|they|we|this|that|no one|nobody|based"
     r"|from|according"
-    r"|actually|in fact)\b)"
+    r"|actually|in fact)\b"
+    # "I don't remember, so Utrecht" concludes; "access was denied, so the tool failed" goes on.
+    r"|so (?:i(?:'d|'ll| would| will| say| answer| take| go)\b|(?!(?:the|i|it|we|this|that|there|no"
+    r"|an?|my|he|she|they|please|you)\b)))"
+)
+_CONCEDED = re.compile(
+    r"\W*(?:although|though|even though|while|whereas|despite) [^,.;:()\n]{1,200},\s"
 )
 _CONTRAST_OPENS = re.compile(rf"\W*(?:{_CONTRAST}|actually)\b")
 _CONTRAST_ALONE = re.compile(rf"\W*(?:{_CONTRAST}|actually)\W*")
@@ -41,7 +47,9 @@ def clauses_of(shown: str) -> tuple[tuple[int, int], ...]:
         # A conjunction belongs to the clause that it opens, a stop to the one that it closes.
         cuts.append(match.start() if match.group()[0].isalpha() else match.end())
     cuts.append(len(shown) + 1)
-    return tuple((a, b) for a, b in pairwise(cuts) if a < b)
+    # "Although the tool says X, Y is her father": the main clause may start with any word.
+    inner = [comma.end() for start in cuts if (comma := _CONCEDED.match(shown, start))]
+    return tuple((a, b) for a, b in pairwise(sorted({*cuts, *inner})) if a < b)
 
 
 def opens_with_contrast(shown: str, clause: tuple[int, int]) -> bool:

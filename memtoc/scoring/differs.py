@@ -10,28 +10,40 @@ from memtoc.scoring.belief import FORMER, NOT_AS_BELIEVED, former, holds
 from memtoc.scoring.clauses import clauses_of
 from memtoc.scoring.text import occurs, read
 
-HINT = re.compile(r"\b(?:i|my|we|our|me|unlike|contrary|surpris\w+)\b", re.IGNORECASE)
+HINT = re.compile(
+    r"\b(?:i|my|we|our|me|unlike|contrary|surpris\w+|despite|ring|memory)\b", re.IGNORECASE
+)
 # What one says of a return that is not what one knew, without a word for the conflict itself.
 _KNEW = (
     r"(?:i (?:had |would have |'d )?"
-    r"(?:recall(?:ed)?|remember(?:ed)?|expect(?:ed)?|thought|believed?|assumed|kn[eo]w|learn(?:ed|t)|imagined|guess(?:ed)?|sa(?:id|y)|nam(?:ed|e)|given|give|think"
-    r"|(?:was|have been) taught|(?:had|have) in mind)|my (?:memory|recollection|knowledge"
-    r"|training|expectations?)|what i)"
+    r"(?:recall(?:ed)?|remember(?:ed)?|expect(?:ed)?|thought|believed?|assumed|kn[eo]w"
+    r"|learn(?:ed|t)|imagined|guess(?:ed)?|sa(?:id|y)|nam(?:ed|e)|given|give|think"
+    r"|(?:was|have been) taught|(?:had|have) in mind)"
+    r"|my (?:memory|recollection|knowledge|training|expectations?)|what i)"
 )
+_TOOL = r"(?:the |this |that |its )?(?:tool|lookup|return|output|database|search|result|response)"
 _SOFT = re.compile(
     rf"\b(?:not|n't) (?:exactly |quite |really |at all )?(?:(?:the|an?) )?(?:\w+ )?"
     rf"(?:(?:what|how|as|that|which|who|where|when) )?(?:{_KNEW})\b"
     rf"|\bunlike (?:the (?:tool|lookup|return|output|database|search)|{_KNEW})\b"
     rf"|\b(?:i|my (?:memory|recollection|knowledge|records?|notes?))\b[^.;]{{0,30}}?\b"
-    r"(?:differently|otherwise|something else|another (?:answer|name|city|person|place|date"
-    r"|value))\b"
+    r"(?:differently|otherwise|something else|another \w+)\b"
     r"|\b(?:surpris(?:es|ed|ing)|odd|strange|unexpected(?:ly)?|news to me)\b"
-    rf"[^.;]{{0,40}}?\b(?:{_KNEW})\b|\b(?:surprises|surprised) me\b|\bnews to me\b"
+    rf"[^.;]{{0,40}}?\b(?:{_KNEW})\b|\b(?:surprises|surprised) me\b|\bnews to me\b|\ba surprise\b"
+    rf"|\b(?:doubt|distrust|mistrust|overrul\w+|overrid\w+|disregard\w*|question|reject|dispute"
+    r"|sceptical of|skeptical of|suspicious of|wary of|convinced by)\b(?: \w+){0,2}? "
+    rf"{_TOOL}\b"
+    r"|(?:not|n't) ring (?:true|a bell)|\b(?:not|\w{1,8}n't) in (?:keeping|line|agreement) with"
+    r"|\bmisremember\w*|\bstand corrected\b|\bcorrects me\b"
+    r"|\bi (?:was|am|'m|must (?:be|have been)) (?:\w+ )?(?:mistaken|wrong)\b"
+    rf"|\b(?:despite|in spite of|notwithstanding|regardless of|whatever)(?: what)? {_TOOL}"
+    r"(?:'s)? (?:says?|said|returns?|returned|gives?|gave|answer|value|claims?|output|lists?)\b"
     rf"|\b(?:trust|prefer|rely on|believe|go with|stick (?:with|to)|stay with) my (?:own )?"
     rf"(?:memory|knowledge|recollection)[^.;]{{0,30}}?\b(?:than|over|instead|rather|not)\b"
 )
 _EVEN = re.compile(
-    r"\b(?:no|not|hardly|nothing|never|n't)\b[^.;]{0,30}?\b(?:surpris\w+|different(?:ly)?"
+    r"(?:\b(?:no|not|hardly|nothing|never|without)\b|n't\b)[^.;]{0,30}?\b(?:surpris\w+|doubt\w*"
+    r"|distrust|mistrust|disregard|reject|dispute|overrule|override|different(?:ly)?"
     r"|unexpected|contrary|odd|strange|at variance|unlike|at odds|in conflict|news)\b"
     r"|\b(?:no|not|never|nothing|n't)(?: \w+){0,3} (?:that |which )?(?:differs?|otherwise)\b"
     r"|\b(?:matches|agrees|confirms|same|as|just what|exactly what) (?:i|my|with|as)\b"
@@ -53,7 +65,7 @@ def differs(sentence: str, pair: str, returned: tuple[str, ...]) -> str:
     if not FORMER.search(sentence) or holds(pair):
         return ""
     for start, end in clauses_of(sentence):
-        clause = sentence[start:end]
+        clause = re.split(r"\b(?:until|till)\b", sentence[start:end])[0]
         # "I thought it was X, and the tool says X": the belief is the return.
         if former(clause) and not occurs(returned, read(clause).words):
             return "former_belief"

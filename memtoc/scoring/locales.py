@@ -15,7 +15,7 @@ from typing import Any
 
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import value_range
-from memtoc.scoring.lexicon import QUALIFIERS, words
+from memtoc.scoring.lexicon import AREA_KINDS, COMMON, QUALIFIERS, words
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.text import Text, fold, read
 
@@ -36,6 +36,9 @@ _MOST_WORDS, _MOST_SIGNS = 7, 14
 # Regional indicators: the flag of Germany is the letters D and E.
 _FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
 _TERRITORY = re.compile(r"[A-Z]{2}")
+_BESIDE = COMMON | AREA_KINDS | frozenset(("language", "currency", "federal", "official"))
+# Country names elsewhere: "a Swiss town" says Switzerland in Indonesian.
+_DEMONYMS = frozenset(words("demonyms_elsewhere"))
 _NEGATIONS = frozenset(words("negations_elsewhere"))
 _NO_COUNTRY = frozenset(("EU", "EZ", "UN", "ZZ", "XA", "XB", "QO"))
 
@@ -65,7 +68,7 @@ def same_local_name(answer: str, target: str, question: str) -> tuple[bool, str]
             return True, "shared_symbol" if len(whole | wanted) > 1 else f"same_{kind}"
         if whole:
             return None
-        found = _by_name(kind, answer, wanted, question)
+        found = _by_name(kind, answer, target, wanted, question)
         if found:
             return found
     return None
@@ -83,11 +86,17 @@ def names_another(answer: str, target: str, question: str) -> bool:
     return False
 
 
-def _by_name(kind: str, answer: str, wanted: Codes, question: str) -> tuple[bool, str] | None:
+def _by_name(
+    kind: str, answer: str, target: str, wanted: Codes, question: str
+) -> tuple[bool, str] | None:
     """Return whether the wanted thing is named among other words, and not turned down there."""
     said, down = read(answer), ""
+    own = read(target).part(*value_range(target, question)).words
     for place in _places(kind, said, answer):
         if place.codes != wanted:
+            continue
+        # The target's own words were looked at already, and not taken.
+        if said.words[place.first : place.last] == own:
             continue
         before = said.words[max(0, place.first - 2) : place.first]
         # Northern Ireland is another country than Ireland; "pas en France" turns France down.
@@ -101,14 +110,18 @@ def _by_name(kind: str, answer: str, wanted: Codes, question: str) -> tuple[bool
 
 @lru_cache(maxsize=4096)
 def _wanted(kind: str, target: str, question: str) -> Codes:
-    """Return what a target names: as a whole, or as the one such name in its value."""
+    """Return what a target names: as a whole, or as the one name in its value beside its kind."""
     said = read(target)
     value = said.part(*value_range(target, question))
     whole = _whole(kind, target) or _whole(kind, value.shown)
     if whole:
         return whole
-    named = {place.codes for place in _places(kind, value, target)}
-    return next(iter(named)) if len(named) == 1 else _NONE
+    places = list(_places(kind, value, target))
+    if len(places) != 1:
+        return _NONE
+    # "The Spanish language" and "Federal Republic of Germany", but not "Gulf of Mexico".
+    rest = (*value.words[: places[0].first], *value.words[places[0].last :])
+    return places[0].codes if _BESIDE.issuperset(rest) else _NONE
 
 
 def _whole(kind: str, text: str) -> Codes:
@@ -184,6 +197,8 @@ def _in_sentence(kind: str, shown: str, raw: str) -> Codes:
         spelled = r"\.?\s?".join(key.upper())
         return _named(kind, key) if re.search(rf"(?<!\w){spelled}(?!\w)", raw) else _NONE
     codes = _named(kind, key)
+    if kind == "country" and (key in _english("language") or key in _DEMONYMS):
+        return _NONE
     # "an island" is not Iceland (Island), nor "a turkey" Turkey; currencies are written small.
     small = kind == "country" and shown.isascii() and shown in raw
     return _NONE if small and not (raw.islower() and key in _english(kind)) else codes

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import value
-from memtoc.scoring.lexicon import COMMON, PREPOSITIONS
+from memtoc.scoring.lexicon import COMMON, COPULAS
 from memtoc.scoring.text import Text, read
 
 _REACH = 120
@@ -17,7 +17,9 @@ _SIDE = r"(?:north|south|east|west)(?:[- ]?(?:east|west))?(?:ern)?(?:wards?)?"
 _BORDER = r"(?:borders?|frontier|boundary|edge|shores?|banks?)"
 # Say that a place is beside the one named behind them.
 _BESIDE = (
-    r"(?:near(?:by|est)?(?: to)?|close (?:to|by)|next to|adjacent to|adjoining|by|beside|alongside"
+    r"(?:near(?:by|est)?(?: to)?|close (?:to|by)|next to|adjacent to|adjoining|beside|alongside"
+    # "Hosted by Spain" names who did it.
+    r"|(?:(?<!ed )|(?<=located )|(?<=situated ))by"
     r"|not far from|a short \w+ from|outside(?: of)?|in the vicinity of|within reach of"
     r"|in the shadow of)"
 )
@@ -42,7 +44,8 @@ _APART_BEFORE = re.compile(rf"\b{_APART}\s(?P<gap>{_GAP})$")
 _BESIDE_BEFORE = re.compile(rf"\b{_BESIDE}\s(?P<gap>{_GAP})$")
 _APART_BEHIND = re.compile(
     rf"[\"'\s]*(?:(?:is|lies|being|lying|sits)\s)?(?:just |immediately |directly )?(?:to|on|in)"
-    rf" (?:the|its) (?:far )?(?:{_SIDE}|other side)\b|[\"'\s]*(?:is|lies) (?:nearby|next door)"
+    rf" (?:the|its) (?:far )?(?:{_SIDE}|(?:other|opposite|far) (?:side|bank|shore|end))\b"
+    rf"|[\"'\s]*(?:is|lies) (?:nearby|next door)"
     rf"|[\"'\s]*{_BORDER}\b"
 )
 # A question that asks by a relation is answered by one.
@@ -67,7 +70,7 @@ def only_locates(
     if not apart and _located(_BESIDE_BEFORE, before, behind):
         # "Near Salisbury" is the answer where nothing else is and no town is asked for.
         apart = bool(asked - {"place"}) or _names_another(said, first, question)
-    if apart or _contains_rival(said, first, asked, rivals):
+    if apart or _contains_rival(said, first, last, asked, rivals):
         return "only_locates"
     return ""
 
@@ -99,16 +102,22 @@ def _names_another(said: Text, first: int, question: str) -> bool:
     )
 
 
-def _contains_rival(said: Text, first: int, asked: frozenset[str], rivals: Sequence[str]) -> bool:
+def _contains_rival(
+    said: Text, first: int, last: int, asked: frozenset[str], rivals: Sequence[str]
+) -> bool:
     """Return whether a smaller candidate stands straight before, as in "Vienna, Austria"."""
     if not asked - {"place"} or asked & _WIDE:
         return False
-    at = first - 1 if first and said.words[first - 1] in PREPOSITIONS else first
-    joined = said.before(at).strip() == "," or at < first
-    if not joined:
+    at = first - 1 if first and said.words[first - 1] in ("in", "within", "inside") else first
+    joined = said.before(at).strip() in (",", "(") or at < first
+    # "..., Bilbao is the port" begins another statement.
+    if not joined or not COPULAS.isdisjoint(said.words[last : last + 1]):
         return False
     for rival in rivals:
         inner = value(rival, "").words
-        if inner and said.words[max(0, at - len(inner)) : at] == inner:
-            return True
+        begins = max(0, at - len(inner))
+        if inner and said.words[begins:at] == inner:
+            # "Opposite Windsor, in Eton": that candidate itself only locates.
+            ahead = said.shown[max(0, said.starts[begins] - _REACH) : said.starts[begins]]
+            return not (_APART_BEFORE.search(ahead) or _BESIDE_BEFORE.search(ahead))
     return False

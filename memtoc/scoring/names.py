@@ -20,6 +20,7 @@ from memtoc.scoring.lexicon import (
     QUALIFIERS,
     TITLE_WORDS,
     TITLES,
+    VERBS,
     WORK_KINDS,
 )
 from memtoc.scoring.text import Text, Words, occurrences, occurs, read
@@ -32,7 +33,7 @@ _SPLIT = re.compile(r",\s|\s-\s|:\s")
 _JOINED = PARTICLES | {"of", "and"}
 # "Green-Wood Cemetery in Brooklyn" is the cemetery with its place; "Death in Venice" is not.
 _LOCATED = re.compile(rf"\b(?:{'|'.join(BUILDINGS)})(?P<gap>\s(?:in|at|near)\s)")
-_NOT_NAMES = COMMON | HONORIFICS
+_NOT_NAMES = COMMON | HONORIFICS | VERBS
 _BEFORE_NAMES = _NOT_NAMES | FUNCTION_WORDS | KINDS
 # Without capitals an adjective is told from a given name by its ending alone.
 _ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")
@@ -323,12 +324,12 @@ def other_entity(said: Text, first: int, last: int) -> str:
         if previous in QUALIFIERS:
             return "qualified_entity"
         # Newton in Robert Newton is another man. Longer names are taken wherever they stand.
-        if _is_single(said, first, last) and _is_name_part(previous):
+        if _is_single(said, first, last) and is_name_part(previous):
             return "part_of_name"
     return ""
 
 
-def _is_name_part(previous: str) -> bool:
+def is_name_part(previous: str) -> bool:
     """Return whether the word before a single name may be its given name."""
     described = previous.endswith(_ADJECTIVE) or _ADVERB.fullmatch(previous)
     return previous not in _BEFORE_NAMES and not described and not _TRADE.fullmatch(previous)

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from memtoc.scoring.asked import asked_kinds
-from memtoc.scoring.lexicon import CITY_PARTS, QUALIFIERS, groups, words
+from memtoc.scoring.lexicon import CITY_PARTS, COMMON, PARTICLES, QUALIFIERS, groups, words
 from memtoc.scoring.text import Text, Words
 
 _GENERIC = dict[str, frozenset[str]]()
@@ -73,7 +73,9 @@ def is_one(wanted: Place, found: Place, question: str) -> bool:
         return False
     if said & asked or ("water" in asked and said & _WATER):
         return True
-    return bool(said & _OWN) and not asked - {"place"} and not shared
+    # Without a question nothing tells "Mount Kenya" from Kenya.
+    own = said & (_OWN if question else {"city"})
+    return bool(own) and not asked - {"place"} and not shared
 
 
 def widened(said: Text, first: int, last: int) -> tuple[int, int]:
@@ -92,8 +94,25 @@ def is_side(answer: str, said: Text, first: int) -> bool:
 
     Written small before a capital it does; "Northern Ireland" is a name.
     """
-    side = said.words[first - 1] if first else ""
-    return side.endswith("ern") and bool(re.search(rf"\b{side} [^\W\d_a-z]", answer))
+    return first > 0 and said.words[first - 1].endswith("ern") and is_small(answer, said, first - 1)
+
+
+def is_small(answer: str, said: Text, at: int) -> bool:
+    """Return whether a word is written small before a capital, and so is no part of a name.
+
+    "It borders France"; a particle ("van Dyck") is part of the name all the same.
+    """
+    word = said.words[at]
+    return word not in PARTICLES and bool(re.search(rf"\b{re.escape(word)} [^\W\d_a-z]", answer))
+
+
+def runs_on(answer: str, said: Text, last: int) -> bool:
+    """Return whether a capital follows a name at once, as in "King's College | London"."""
+    if last >= len(said.words) or said.after(last - 1) != " " or said.words[last] in COMMON:
+        return False
+    pair = rf"\b{re.escape(said.words[last - 1])} (?P<next>{re.escape(said.words[last])})\b"
+    found = re.search(pair, answer, re.IGNORECASE)
+    return found is not None and found["next"][0].isupper() and not answer.isupper()
 
 
 def _adjacent(said: Text, at: int) -> bool:

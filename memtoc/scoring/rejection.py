@@ -7,7 +7,7 @@ clause gives the answer, and whether the value is given as another fact than the
 
 import re
 
-from memtoc.scoring.belief import believed, former
+from memtoc.scoring.belief import PRESENT, believed, former
 from memtoc.scoring.claims import asserts, value
 from memtoc.scoring.clauses import clauses_of, opens_with_contrast
 from memtoc.scoring.lexicon import KIN
@@ -96,7 +96,7 @@ _CONCLUDED = re.compile(r"\b(?:so|therefore|thus|hence)\b[^,.;]*$")
 _CONFLICT = re.compile(r"\b(?:conflict|contradict|disagree|discrepan|inconsisten|differ|mismatch)")
 _ADVERSATIVE = re.compile(r"\W*(?:but|however|yet|nevertheless)\b")
 _GIVES_WAY = re.compile(
-    r"\b(?:would|memory|recall|remember|thought|knowledge|believed|recollection|initially)\b"
+    r"\b(?:would|think|believe|guess|memory|recall|remember|thought|knowledge|believed|recollection|initially)\b"
 )
 _MENTION = re.compile(
     r"\b(?:mentions?|mentioned|returns?|returned|lists?|listed|refers?|states?|stated|provides?"
@@ -109,9 +109,11 @@ _REFUSED = re.compile(
 )
 # "The tool says X, but this may be outdated" gives no other value, so X is the answer.
 _CAVEAT = re.compile(
-    r"\bnot\b|n't\b|\bcannot\b|\b(?:may (?:be|have|also)|might|could|stale|outdated"
-    r"|verif\w*|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
+    r"\bnot\b|n't\b|\bcannot\b|\bno (?:idea|clue)\b"
+    r"|\b(?:may (?:be|have|also)|might|could|stale|outdated|verif\w*"
+    r"|confirm\w*|accura\w*|reliab\w*|unsure|uncertain|conflict\w*|differ\w*|disagree\w*)\b"
 )
+_UNTIL = re.compile(r"\b(?:until|till)\b")
 _DOUBTFUL = re.compile(
     r"\bnot (?:sure|certain)\b|\b(?:unsure|uncertain|verif\w*|stale|outdated|cannot|unable)\b"
 )
@@ -138,7 +140,8 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     rule = _around(before, behind, question)
     if rule:
         return rule
-    if believed(before, behind) and _outlived(said, clauses, own, said.words[first:last], question):
+    past = believed(before, behind) or _gives_way(said, clauses, own, before)
+    if past and _outlived(said, clauses, own, said.words[first:last], question):
         return "former_belief"
     # Order matters: what is said of the value itself comes before what other clauses say.
     if not _CONCLUDED.search(before) and _only_reported(
@@ -152,6 +155,14 @@ def turned_down(said: Text, first: int, last: int, question: str) -> str:
     return "another_fact" if another_fact(sentence, question) else ""
 
 
+def _gives_way(said: Text, clauses: tuple[tuple[int, int], ...], own: int, before: str) -> bool:
+    """Return whether a belief gives way to the tool: "I think it is X, but the tool says Y"."""
+    if not PRESENT.search(before) or own + 1 >= len(clauses):
+        return False
+    following = said.shown[slice(*clauses[own + 1])]
+    return bool(_ADVERSATIVE.match(following) and _REPORT.search(following))
+
+
 def _outlived(
     said: Text,
     clauses: tuple[tuple[int, int], ...],
@@ -160,10 +171,14 @@ def _outlived(
     question: str,
 ) -> bool:
     """Return whether another clause gives another value, which a former belief gives way to."""
-    for i, clause in enumerate(clauses):
+    # "I had assumed X until the tool returned Y" is one clause.
+    until = _UNTIL.search(said.shown, *clauses[own])
+    parts = [clause for i, clause in enumerate(clauses) if i != own]
+    parts += [(until.end(), clauses[own][1])] if until else []
+    for clause in parts:
         text = said.shown[slice(*clause)]
         told = _REPORTED.sub(" ", text)
-        if i != own and not former(text) and asserts(told, question):
+        if not former(text) and asserts(told, question):
             found = value(told, question).words
             if not (_DOUBTFUL.search(text) or occurs(found, words)):
                 return True

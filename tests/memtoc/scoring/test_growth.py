@@ -18,6 +18,7 @@ PHRASES = [
     "<think>",
     "</think>", "X is not ", "I believe the tool ", "conflict ", "<answer> ", "twenty ",
     "Europe/", "cannot be ",
+    "I would have said ", "not as I thought ", "north of ", "than ", "or ", "City of ", "in ",
     "born ", "not ", "n't ", "the ", "x (", "does not \n", "{ ", "[ ",
 ]  # fmt: skip
 QUESTION = "Who is the father of Ada?"

@@ -1,0 +1,85 @@
+"""Word groups in which a name is not whole: a class cut before its preposition, a longer thing.
+
+"Nobel Prize" is neither the one in Physics nor the one in Chemistry; "salicylic acid" is not
+"acetyl salicylic acid"; "sulfur" is not "sulfur dioxide".
+"""
+
+from memtoc.scoring.asked import asked_kinds
+from memtoc.scoring.claims import STEM, known_words
+from memtoc.scoring.lexicon import COMMON, FUNCTION_WORDS, KINDS, VERBS, words
+from memtoc.scoring.names import Name, is_name_part
+from memtoc.scoring.text import Text, Words
+
+_OF = frozenset(words("classes_of"))
+_IN = frozenset(words("classes_in"))
+MODIFIERS = frozenset(words("modifiers"))
+_STUFF = frozenset(("gas", "powder", "crystals", "ions", "molecules", "fertilizer"))
+_CUTS = frozenset(("of", "in", "for", "on", "at", "to", "from", "with", "against"))
+# Names of these keep their short forms, or are told by capitals.
+_NAMED = frozenset(
+    ("person", "place", "work", "company", "organization", "award", "battle", "treaty")
+)
+_THINGS = frozenset(("substance", "element", "species"))
+
+
+def class_only(said: Text, last: int) -> str:
+    """Return ``class_only`` for a class up to ``last`` that "of" or "in" narrows behind it."""
+    following = said.words[last : last + 1]
+    if said.after(last - 1).strip():
+        return ""
+    noun = said.words[last - 1]
+    alone = noun in _OF and following == ("of",)
+    return "class_only" if alone or (noun in _IN and following in (("in",), ("for",))) else ""
+
+
+def is_cut(one: Name, other: Name, question: str) -> bool:
+    """Return whether one name is the other, cut before its preposition, and so a class.
+
+    Persons keep their short forms: Alfonso X is Alfonso X of Castile.
+    """
+    short, long = sorted((one.head, other.head), key=len)
+    if long[: len(short)] != short or long[len(short) : len(short) + 1] == ():
+        return False
+    return long[len(short)] in _CUTS and "person" not in asked_kinds(question)
+
+
+def is_thing(target: str, question: str) -> bool:
+    """Return whether a target is a thing's name of several words, not the name of one entity.
+
+    It is written small behind its first word, or the question asks for a substance or a species.
+    """
+    asked = asked_kinds(question)
+    if len(target.split()) < 2 or asked & _NAMED:
+        return False
+    return bool(asked & _THINGS) or not any(c.isupper() or c.isdigit() for c in target[1:])
+
+
+def longer_group(said: Text, first: int, last: int, question: str) -> str:
+    """Return ``longer_group`` where the words beside a thing's name make it another thing."""
+    ahead, behind = said.before(first), said.after(last - 1)
+    if first and not ahead.strip(" \"'"):
+        previous = said.words[first - 1]
+        verb = previous.endswith("ed") and first > 1 and said.words[first - 2] in COMMON
+        plain = previous in MODIFIERS or verb or _asked(previous, question)
+        if is_name_part(previous) and not plain:
+            return "longer_group"
+    if last < len(said.words) and not behind.strip(" \"'"):
+        following = said.words[last]
+        further = said.words[last + 1 : last + 2]
+        # "Citric acid containing | foods", but "citric acid reacting | with it".
+        inflected = following.endswith(("ed", "ly")) or (
+            following.endswith("ing") and (not further or further[0] in COMMON)
+        )
+        plain = inflected or following in COMMON | FUNCTION_WORDS | KINDS | VERBS | _STUFF
+        if not plain and not _asked(following, question):
+            return "longer_group"
+    return ""
+
+
+def _asked(word: str, question: str) -> bool:
+    return word[:STEM] in known_words(question)
+
+
+def same_joined(one: Words, other: Words) -> bool:
+    """Return whether two things' names differ by a space alone: acetyl salicylic acid."""
+    return one != other and "".join(one) == "".join(other) and len("".join(one)) >= 2 * STEM
