@@ -43,7 +43,8 @@ _CONFLICT = (
     r"|contrary to|out of line with|(?:sits?|sat) (?:badly|oddly|uneasily) with"
     r"|(?:do|does|did)(?: not|n't) (?:quite |really )?(?:sit|square|tally|jibe|fit|accord|chime)"
     r"(?: well| right)? with"
-    r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit)"
+    r"|(?:do|does|did)(?: not|n't) (?:seem to |appear to )?(?:match|agree|align|correspond|fit"
+    r"|line up|add up)"
     r"|(?:not|(?:is|was|are|were)n't) (?:match|consistent|in agreement|in line|aligned?)"
     r"|goes? against|went against|runs? counter)"
 )
@@ -82,7 +83,7 @@ _HINT = re.compile(
     rf"|{_CONTRAST.pattern}|\bnot\b|n['’ʼ]t\b|\bcan",
     re.IGNORECASE,
 )
-_NEGATION = re.compile(r"\bnot\b|n't\b")
+_NEGATION = re.compile(r"\bnot\b(?! (?:far|only|just|sure|certain))|n't\b")
 # That a cached value may be stale is the error payload's own wording: the tool said so, not the
 # model.
 _ERROR_CLAIM = re.compile(r"\b(?:unavailable|stale|timeout|timed out|503|permission)\b")

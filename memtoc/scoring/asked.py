@@ -70,8 +70,9 @@ def _noun(said: list[str]) -> frozenset[str]:
             at = _opened(said, at + 2)
             last = at + _REACH
             continue
-        found = _KINDS_OF.get(said[at])
-        if said[at] in _ENDS or (kinds and not found):
+        found = _KINDS_OF.get(said[at].removesuffix("'s"))
+        # "Ada's father's name" asks for the father.
+        if said[at] in _ENDS or (kinds and not found and said[at] not in _PASSED_ON):
             break
         kinds, at = found or kinds, at + 1
     return kinds | {"place"} if kinds & _PLACES else kinds

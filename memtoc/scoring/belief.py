@@ -16,7 +16,7 @@ _FIRST = (
 )
 _IDEA = (
     r"(?:thoughts?|guess(?:es)?|instincts?|answers?|beliefs?|impressions?|assumptions?|ideas?"
-    r"|reactions?|inclinations?|hunch(?:es)?|expectations?|memory|recollection|understanding"
+    r"|reactions?|feelings?|inclinations?|hunch(?:es)?|expectations?|memory|recollection|understanding"
     r"|candidate|pick|choice)"
 )
 # What one thought: the past alone. "I believe it is X" gives X.
@@ -34,7 +34,7 @@ _PAST = (
 )
 # The writer's own former belief; "as I thought" confirms, and is none.
 _OWN = (
-    rf"(?<!as )(?<!like )(?<!what )\b(?:i|we)(?:'d|'ve)?{_WHEN} {_PAST}"
+    rf"(?<!\bas )(?<!\blike )(?<!\bwhat )\b(?:i|we)(?:'d|'ve)?{_WHEN} {_PAST}"
     # "I expected this" confirms.
     r"(?! (?:this|that|it|as much|so|the same)(?: (?:right|correctly|too|already))?\W*(?:$|[.,;:]))"
     r"|\b(?:i|we)'d(?: have|'ve)"
@@ -64,7 +64,7 @@ _AFTER = re.compile(
 _HOLDS = re.compile(
     r"\b(?:still|stick (?:with|to|by)|stay with|stand by|keep|hold to|nonetheless|rightly"
     r"|turned out (?:to be )?(?:right|correct|true)|was right|correctly|confirm\w*|indeed"
-    r"|agrees?|matches|insist)\b"
+    r"|agrees?|matches|insist|trust (?:it|that|this|my))\b"
 )
 # Thoughts of something else than the answer.
 _OTHER_OBJECT = re.compile(
@@ -94,4 +94,5 @@ def believed(before: str, behind: str) -> bool:
     """Return whether the words round a value in its sentence tell that it was once believed."""
     if _HOLDS.search(before) or _HOLDS.search(behind[:60]):
         return False
-    return bool(FORMER.search(before)) or bool(_AFTER.match(behind))
+    # What follows is the value, and no end of the clause.
+    return bool(FORMER.search(before + "_")) or bool(_AFTER.match(behind))

@@ -85,8 +85,8 @@ def same_answer(
         return same, "same_verdict" if same else "other_verdict"
     if asks_back(said):
         return False, "asked_back"
-    reply = Reply(answer, said, value_range(answer, question), question, rules, rivals)
-    decided = _same_form(reply, sought, target)
+    reply = Reply(said, value_range(answer, question), question, rules, rivals)
+    decided = _same_form(answer, target, sought, reply)
     decided = decided or _same_kind(reply, sought, is_thing(target, question))
     return _by_names(answer, target, question, decided)
 
@@ -108,13 +108,13 @@ def _by_names(answer: str, target: str, question: str, decided: Decided) -> Deci
 _OPEN = frozenset(("different", "part_of_name", "longer_entity", "no_number", "part_of_compound"))
 
 
-def _same_form(reply: Reply, sought: Target, target: str) -> Decided | None:
+def _same_form(answer: str, target: str, sought: Target, reply: Reply) -> Decided | None:
     """Compare codes and lists; None for a target that is neither."""
     decided = None if sought.dates else same_code(reply.said, target, reply.question)
     if decided or sought.zones:
         return decided
     same = partial(same_answer, rules=reply.rules)
-    return same_list(reply.answer, target, reply.question, same)
+    return same_list(answer, target, reply.question, same)
 
 
 def _same_kind(reply: Reply, sought: Target, thing: bool) -> Decided:

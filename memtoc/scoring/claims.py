@@ -9,7 +9,7 @@ from bisect import bisect_left
 from functools import lru_cache
 
 from memtoc.scoring.clauses import clauses_of, is_abbreviation
-from memtoc.scoring.lexicon import COMMON, COPULAS, NO_PARTICIPLES, PREPOSITIONS
+from memtoc.scoring.lexicon import COMMON, COPULAS, HEADS, NO_PARTICIPLES, PREPOSITIONS, VERBS
 from memtoc.scoring.text import Text, occurs, read
 
 # Left over in front of a value behind the echo: "... directed | by Ridley Scott", "probably 1790".
@@ -108,15 +108,27 @@ def _echo_end(said: Text, start: int, known: frozenset[str]) -> int:
 
 
 def _echo_start(said: Text, first: int, last: int, known: frozenset[str]) -> int:
-    """Return where a closing echo starts, as in "Lord Byron | is the father of Ada"."""
+    """Return where a closing echo starts, as in "Lord Byron | is the father of Ada".
+
+    A verb of the question may open it as well: "The Thames | flows past the Tower".
+    """
     repeated = copula = 0
+    opening = last
     for at in range(last - 1, first, -1):
         word = said.words[at]
         if not _echoes(word, known):
             break
+        opening = at
         repeated += word[:STEM] in known or word == "answer"
         copula = at if word in COPULAS else copula
-    return copula if copula and repeated else last
+    if copula and repeated:
+        return copula
+    for at in range(opening, last - 2):
+        word = said.words[at]
+        verb = word[:STEM] in known and (word in VERBS or word.endswith(("s", "ed")))
+        if verb and word not in HEADS and not PREPOSITIONS.isdisjoint(said.words[at:last]):
+            return at
+    return last
 
 
 def clause_end(said: Text, first: int) -> int:

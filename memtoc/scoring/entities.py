@@ -12,7 +12,7 @@ from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import STEM, clause_end, known_words, repeats
 from memtoc.scoring.echo import offers_both, only_repeated
 from memtoc.scoring.groups import MODIFIERS, class_only, is_cut, longer_group, same_joined
-from memtoc.scoring.lexicon import HEADS
+from memtoc.scoring.lexicon import HEADS, VERBS
 from memtoc.scoring.locating import only_locates
 from memtoc.scoring.names import (
     Name,
@@ -23,7 +23,15 @@ from memtoc.scoring.names import (
     same_name,
     tails_conflict,
 )
-from memtoc.scoring.places import is_one, is_side, is_small, named_after, place_of, runs_on, widened
+from memtoc.scoring.places import (
+    differ_in_kind,
+    is_one,
+    is_side,
+    named_after,
+    place_of,
+    runs_on,
+    widened,
+)
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import ScoringRules
 from memtoc.scoring.surnames import alone, is_among, is_shared, is_written, other_bearer, surname_of
@@ -75,12 +83,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer that is judged: as it was written and read, and what decides how it is taken.
+    """An answer that is judged: as it was read, and what decides how it is taken.
 
     ``span`` is the range of the words that it asserts, ``rivals`` are the row's other candidates.
     """
 
-    answer: str
     said: Text
     span: Range
     question: str
@@ -162,13 +169,15 @@ def _as_a_whole(reply: Reply, wanted: Wanted, reason: str) -> Decided:
     """Compare the asserted name, which may have initials, lack middle names or be inverted."""
     given = reply.asserted
     repeated = reason == "only_in_question" and repeats(reply.said, reply.question)
-    final = reason in _FINAL or repeated
+    final = reason in _FINAL or reason == "named_after" or repeated
     if wanted.limit or final or not given.words or is_bare_title(given.words):
         return False, reason
     name = name_of(given)
     rule = same_name(name, wanted.name)
     if rule == "short_form" and (wanted.thing or is_cut(name, wanted.name, reply.question)):
         return False, "class_only"
+    if rule and differ_in_kind(name.head, wanted.name.head, reply.question):
+        return False, "named_after"
     if not rule and wanted.thing and same_joined(name.head, wanted.name.head):
         rule = "same_joined"
     if not rule:
@@ -184,17 +193,23 @@ def _other_entity(reply: Reply, place: Range) -> str:
     """
     said, (first, last) = reply.said, place
     rule = other_entity(said, first, last)
-    if rule == "qualified_entity" and is_side(reply.answer, said, first):
+    if rule == "qualified_entity" and is_side(said, first, reply.question):
         return ""
     if rule == "part_of_name" and (
-        is_small(reply.answer, said, first - 1) or said.words[first - 1] in MODIFIERS
+        said.words[first - 1] in MODIFIERS or _is_asked_verb(reply, said.words[first - 1])
     ):
         return ""
-    if not rule and said.words[last - 1] in HEADS and runs_on(reply.answer, said, last):
+    if not rule and runs_on(said, last):
         return "longer_name"
     if rule == "longer_entity" and said.words[last] not in HEADS and last - first == 1:
         return "" if said.words[last][:STEM] in known_words(reply.question) else rule
     return rule
+
+
+def _is_asked_verb(reply: Reply, word: str) -> bool:
+    """Return whether a word is the question's verb: "Portugal borders | France"."""
+    verb = word in VERBS or word.endswith(("s", "ed"))
+    return verb and word[:STEM] in known_words(reply.question)
 
 
 def _same_place(reply: Reply, name: Name) -> str:
@@ -203,12 +218,14 @@ def _same_place(reply: Reply, name: Name) -> str:
     Where it stands and is turned down, the rule is returned that does so; else nothing.
     """
     wanted, reason = place_of(name.head), ""
+    if "person" in asked_kinds(reply.question):
+        return ""
     for core in reply.places(wanted.core):
         place = widened(reply.said, *core)
         found = place_of(reply.said.words[slice(*place)])
         if (wanted.kinds or found.kinds) and is_one(wanted, found, reply.question):
             reason = (
-                other_entity(reply.said, *place)
+                _other_entity(reply, place)
                 or _echoed(reply, core)
                 or only_locates(reply.said, *place, reply.question, reply.rivals)
                 or turned_down(reply.said, *place, reply.question)
@@ -232,7 +249,7 @@ def _same_surname(reply: Reply, wanted: Name) -> str:
         places = [
             place
             for place in reply.places(given.head)
-            if place[0] >= reply.span[0] and is_written(reply.answer, reply.said, place[0], surname)
+            if place[0] >= reply.span[0] and is_written(reply.said, place[0], surname)
         ]
     elif not set(surname) & set(read(reply.question).words):
         # A surname of the question, inside a sentence, is that of whom it asks about.

@@ -29,7 +29,7 @@ _APART = (
     r"|(?:bordered|flanked|surrounded|enclosed) by|bordering(?: on)?|borders(?: on)?|abut(?:s|ting)"
     r"|(?:neighbou?ring|neighbou?rs?)(?: of| to| with)?"
     r"|(?<!connection )(?<!link )(?<!relation )(?<!relationship )between|opposite|facing"
-    r"|overlooking"
+    r"|overlook(?:s|ing)|faces"
     r"|across(?: \w+){0,4} from|(?:\w+ )?(?:km|kilomet(?:er|re)s|miles|mi|hours?|minutes?)"
     r"(?: \w+){0,2}? (?:from|of)|away from|far from|(?:on|along) the (?:road|way|route) to"
     r"|en route to|toward(?:s)?|separated from|not to be confused with|but not|as opposed to)"

@@ -11,11 +11,13 @@ from memtoc.scoring.lexicon import (
     CITY_PARTS,
     COMMON,
     FUNCTION_WORDS,
+    GIVEN_NAMES_TOO,
     HEADS,
     HONORIFICS,
     KINDS,
     LEGAL_FORMS,
     PARTICLES,
+    PERSON_NOUNS,
     PREPOSITIONS,
     QUALIFIERS,
     TITLE_WORDS,
@@ -34,7 +36,7 @@ _JOINED = PARTICLES | {"of", "and"}
 # "Green-Wood Cemetery in Brooklyn" is the cemetery with its place; "Death in Venice" is not.
 _LOCATED = re.compile(rf"\b(?:{'|'.join(BUILDINGS)})(?P<gap>\s(?:in|at|near)\s)")
 _NOT_NAMES = COMMON | HONORIFICS | VERBS
-_BEFORE_NAMES = _NOT_NAMES | FUNCTION_WORDS | KINDS
+_BEFORE_NAMES = _NOT_NAMES | FUNCTION_WORDS | KINDS | PERSON_NOUNS
 # Without capitals an adjective is told from a given name by its ending alone.
 _ADJECTIVE = ("ary", "ous", "ish", "ful", "ive", "ical", "ing", "ese")
 # Adverbs (clearly, officially, undoubtedly); not the given names Sally, Emily, Beverly.
@@ -224,7 +226,9 @@ def _same_words(one: Words, other: Words, titled: bool, loose: bool) -> str:
     if long[-len(short) :] == short:
         # A given name may be left out, unless what remains is a surname alone (de Gaulle).
         surname = all(word in PARTICLES for word in short[:-1])
-        return "short_form" if long[-len(short) - 1] not in QUALIFIERS and not surname else ""
+        # Good Hope is not the Cape of Good Hope.
+        ahead = long[-len(short) - 1]
+        return "" if surname or ahead in QUALIFIERS or ahead == "of" else "short_form"
     return "initials_or_middle_names" if loose and _aligned(short, long) else ""
 
 
@@ -331,6 +335,8 @@ def other_entity(said: Text, first: int, last: int) -> str:
 
 def is_name_part(previous: str) -> bool:
     """Return whether the word before a single name may be its given name."""
+    if previous in GIVEN_NAMES_TOO:
+        return True
     described = previous.endswith(_ADJECTIVE) or _ADVERB.fullmatch(previous)
     return previous not in _BEFORE_NAMES and not described and not _TRADE.fullmatch(previous)
 

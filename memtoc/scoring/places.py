@@ -4,11 +4,18 @@
 are where a lake is asked for. "Gulf of Mexico" never becomes Mexico.
 """
 
-import re
 from dataclasses import dataclass
 
 from memtoc.scoring.asked import asked_kinds
-from memtoc.scoring.lexicon import CITY_PARTS, COMMON, PARTICLES, QUALIFIERS, groups, words
+from memtoc.scoring.lexicon import (
+    CITY_PARTS,
+    COMMON,
+    FUNCTION_WORDS,
+    QUALIFIERS,
+    VERBS,
+    groups,
+    words,
+)
 from memtoc.scoring.text import Text, Words
 
 _GENERIC = dict[str, frozenset[str]]()
@@ -22,6 +29,8 @@ _SHARED = frozenset(words("generic_shared"))
 _NO_NAMES = QUALIFIERS | frozenset(words("generic_adjectives"))
 _NAMED_AFTER = frozenset(words("named_after"))
 _NAMED_AND_IN = frozenset(words("named_and_in"))
+_SIDE_NAMES = frozenset(words("side_names"))
+_SCHOOLS = frozenset(words("schools"))
 _NONE = frozenset[str]()
 
 
@@ -78,6 +87,17 @@ def is_one(wanted: Place, found: Place, question: str) -> bool:
     return bool(own) and not asked - {"place"} and not shared
 
 
+def differ_in_kind(one: Words, other: Words, question: str) -> bool:
+    """Return whether two names differ by a generic noun that the question does not let go.
+
+    New York and New York City are two where a state is asked for.
+    """
+    first, second = place_of(one), place_of(other)
+    if first.kinds or second.kinds:
+        return first.core == second.core and not is_one(first, second, question)
+    return False
+
+
 def widened(said: Text, first: int, last: int) -> tuple[int, int]:
     """Return the range of words of a name together with the generic nouns next to it."""
     while last < len(said.words) and said.words[last] in _GENERIC and _adjacent(said, last):
@@ -89,30 +109,23 @@ def widened(said: Text, first: int, last: int) -> tuple[int, int]:
     return first, last
 
 
-def is_side(answer: str, said: Text, first: int) -> bool:
+def is_side(said: Text, first: int, question: str) -> bool:
     """Return whether the word before a name means a part of the place, as in "northern Laos".
 
-    Written small before a capital it does; "Northern Ireland" is a name.
+    Northern Ireland and a few more are names.
     """
-    return first > 0 and said.words[first - 1].endswith("ern") and is_small(answer, said, first - 1)
+    side = said.words[first - 1] if first else ""
+    named = said.words[first] in _SIDE_NAMES
+    return side.endswith("ern") and not named and "place" in asked_kinds(question)
 
 
-def is_small(answer: str, said: Text, at: int) -> bool:
-    """Return whether a word is written small before a capital, and so is no part of a name.
-
-    "It borders France"; a particle ("van Dyck") is part of the name all the same.
-    """
-    word = said.words[at]
-    return word not in PARTICLES and bool(re.search(rf"\b{re.escape(word)} [^\W\d_a-z]", answer))
-
-
-def runs_on(answer: str, said: Text, last: int) -> bool:
-    """Return whether a capital follows a name at once, as in "King's College | London"."""
-    if last >= len(said.words) or said.after(last - 1) != " " or said.words[last] in COMMON:
+def runs_on(said: Text, last: int) -> bool:
+    """Return whether a school's name goes on behind its noun, as in "King's College | London"."""
+    if said.words[last - 1] not in _SCHOOLS or said.after(last - 1) != " ":
         return False
-    pair = rf"\b{re.escape(said.words[last - 1])} (?P<next>{re.escape(said.words[last])})\b"
-    found = re.search(pair, answer, re.IGNORECASE)
-    return found is not None and found["next"][0].isupper() and not answer.isupper()
+    following = said.words[last] if last < len(said.words) else ""
+    plain = following in COMMON | FUNCTION_WORDS | VERBS or following.endswith(("ed", "ing", "ly"))
+    return bool(following) and not plain
 
 
 def _adjacent(said: Text, at: int) -> bool:

@@ -73,13 +73,10 @@ def other_bearer(said: Text, first: int, last: int) -> str:
     return "other_bearer" if initial or titled or _GIVEN_NAME.match(behind) else ""
 
 
-def is_written(answer: str, said: Text, first: int, surname: Words) -> bool:
-    """Return whether a surname that is a title or a common word is written as a name: King."""
-    if surname[-1] not in COMMON | TITLES | HONORIFICS:
-        return True
-    named = re.search(rf"\b{surname[-1]}\b", answer, re.IGNORECASE)
-    written = named.group() if named else ""
-    return written[:1].isupper() and not said.before(first).strip()
+def is_written(said: Text, first: int, surname: Words) -> bool:
+    """Return whether a surname stands as a name: "King" does, "the king" does not."""
+    word = surname[-1] in COMMON | TITLES | HONORIFICS
+    return not word or not said.before(first).strip()
 
 
 def is_among(owner: Name, rivals: Sequence[str], question: str) -> bool:

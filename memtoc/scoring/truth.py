@@ -22,6 +22,7 @@ _OPENING = (
 _NO_FOLLOWS = r"(?=\W*$|\s?[,.;:!)\"-]|\s(?:it|he|she|they|that|this|because|since)\b)"
 _SAYS_YES = re.compile(rf"{_OPENING}{_YES}{_NO_FOLLOWS}")
 _SAYS_NO = re.compile(rf"{_OPENING}(?:{_NO}|not (?:true|correct|right)){_NO_FOLLOWS}")
+_BUT = re.compile(r"\b(?:but|however|yet)\b,?")
 _NEGATED = re.compile(r"\b(?:not|never)\b|n't\b")
 # "No doubt, yes."
 _NO_DOUBT = re.compile(r"\b(?:no|without) (?:doubt|question)\b")
@@ -39,11 +40,13 @@ def verdict(said: Text, question: str) -> bool | None:
 
     "The Danube is not longer than the Volga" says no to "Is the Danube longer than the Volga?".
     """
+    # "The tool says no, but yes": what comes last is the answer.
     shown = _NO_DOUBT.sub(" ", said.shown)
-    if _SAYS_NO.search(shown):
-        return False
-    if _SAYS_YES.search(shown):
-        return True
+    for part in (_BUT.split(shown)[-1], shown):
+        if _SAYS_NO.search(part):
+            return False
+        if _SAYS_YES.search(part):
+            return True
     asked, given = _content(read(question)), _content(said)
     # "He did not visit London": the pronoun stands for the question's subject.
     if given and said.words[0] in ("he", "she", "it", "they"):
@@ -54,4 +57,5 @@ def verdict(said: Text, question: str) -> bool | None:
 
 
 def _content(said: Text) -> list[str]:
-    return [word for word in said.words if word not in COMMON and not word.endswith("nt")]
+    left = COMMON | {"true", "false", "yes", "no"}
+    return [word for word in said.words if word not in left and not word.endswith("nt")]
