@@ -12,6 +12,7 @@ from functools import lru_cache
 from memtoc.scoring import refusal
 from memtoc.scoring.claims import asserts, value_range
 from memtoc.scoring.clauses import clauses_of
+from memtoc.scoring.foreign import declines
 from memtoc.scoring.lexicon import COPULAS, PREPOSITIONS, WORK_KINDS
 from memtoc.scoring.match import check_matcher
 from memtoc.scoring.rejection import another_fact
@@ -92,10 +93,11 @@ def _ours(span: str, question: str) -> Abstention:
     shown = fold(span)
     if _is_echo(shown, question):
         return Abstention(False, "echo")
+    foreign = declines(span, question)
+    if foreign or shown.strip(" .*_\"'()[]!") in refusal.BARE:
+        return Abstention(True, "foreign_refusal" if foreign else "bare_refusal")
     if _is_stub(shown, question) and not _refuses(shown, question):
         return Abstention(False, "truncated")
-    if shown.strip(" .*_\"'()[]!") in refusal.BARE:
-        return Abstention(True, "bare_refusal")
     # Most spans hold no word of a refusal: the slower reading by clauses is for the rest.
     harmless = not refusal.NO_VALUE.search(shown) and not _may_refuse(shown)
     judged = asks_yes_or_no(question) and verdict(read(span), question) is not None
@@ -210,7 +212,7 @@ def _answers(clause: str, question: str, *, first: bool) -> bool:
 
     "The tool returned X" is an answer in the first clause and a mention in a later one.
     """
-    if _NEGATION.search(clause) or another_fact(clause, question):
+    if _NEGATION.search(clause) or another_fact(clause, question) or declines(clause, question):
         return False
     concluded = _CONCLUSION.search(clause)
     if concluded:

@@ -17,7 +17,9 @@ _SIDE = r"(?:north|south|east|west)(?:[- ]?(?:east|west))?(?:ern)?(?:wards?)?"
 _BORDER = r"(?:borders?|frontier|boundary|edge|shores?|banks?)"
 # Say that a place is beside the one named behind them.
 _BESIDE = (
-    r"(?:near(?:by|est)?(?: to)?|close (?:to|by)|next to|adjacent to|adjoining|by|beside|alongside"
+    r"(?:near(?:by|est)?(?: to)?|close (?:to|by)|next to|adjacent to|adjoining|beside|alongside"
+    # "Hosted by Spain" names who did it.
+    r"|(?:(?<!ed )|(?<=located )|(?<=situated ))by"
     r"|not far from|a short \w+ from|outside(?: of)?|in the vicinity of|within reach of"
     r"|in the shadow of|on the (?:outskirts|fringes?) of)"
 )

@@ -36,7 +36,7 @@ def surname_of(name: Name) -> Words:
     if head[-1:] in (("junior",), ("senior",)):
         head = head[:-1]
     at = len(head) - 1
-    if place_of(head).kinds:
+    if not head or place_of(head).kinds:
         return ()
     group = head[at] in _NO_SURNAMES and head[at - 1] not in PARTICLES
     if at < 1 or head[at][0].isdigit() or group or "of" in head or "and" in head:
