@@ -23,12 +23,15 @@ demo: install ## run one arm on the embedded model and benchmark, and show its t
 	@echo "== python evaluate.py: 80 starter questions, every condition, SmolLM2-135M-Instruct"
 	$(PY) evaluate.py
 
+# A test process for each core; two OpenMP threads in each would wait for one another.
+WORKERS ?= auto
+
 test: install ## run all tests
-	@echo "== pytest"
-	$(PY) -m pytest
+	@echo "== pytest, $(WORKERS) processes"
+	OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 test-fast: install ## run the tests that load no model
-	$(PY) -m pytest -m "not slow and not gpu"
+	OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not gpu"
 
 CLUSTER := .venv-cluster
 
