@@ -195,7 +195,7 @@ def test_text_that_a_server_put_elsewhere_is_found_and_said(entry: Entry, tmp_pa
         ended = entry(*served(server.url, "report.max_empty_rate=1"))
         mended = True
         again = entry(*served(server.url, "paths.runs=again", "paths.memories=again"))
-        hidden = said("", reasoning_content="It was she.")
+    hidden = said("", reasoning_content="It was she.")
     with chat_serving(lambda _: hidden) as server:
         refused = entry(*served(server.url, "paths.runs=refused", "paths.memories=refused"))
     assert refused.code == 1
