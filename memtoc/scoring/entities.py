@@ -65,6 +65,7 @@ _FINAL = frozenset(
     ]
 )
 _FOUND = frozenset(("whole_words", "same_place", "surname"))
+_DECIDED = _FINAL | _FOUND
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,10 @@ def same_entity(reply: Reply, wanted: Wanted) -> Decided:
     """Return whether an answer names the wanted entity, and the rule that decided."""
     reason = _word_for_word(reply, wanted)
     for look in (_same_place, _same_surname):
-        if reason in _FINAL | _FOUND:
+        if reason in _DECIDED:
             break
         found = look(reply, wanted.name)
-        reason = found if found in _FINAL | _FOUND else reason
+        reason = found if found in _DECIDED else reason
     if reason in _FOUND:
         return True, reason
     return _as_a_whole(reply, wanted, reason)
