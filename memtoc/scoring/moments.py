@@ -65,7 +65,8 @@ def _bare_years(text: Text, question: str) -> Iterator[Date]:
     sign = -1 if _IN_BC.search(asked) else 1
     for match in _BARE.finditer(text.shown):
         unit, _ = unit_at(text.shown, match.end())
-        if not unit and _BEFORE_BARE.search(text.shown, 0, match.start()):
+        before = text.shown[max(0, match.start() - 20) : match.start()]
+        if not unit and _BEFORE_BARE.search(before):
             yield Date(sign * int(match["year"]), frozenset(), match.start(), match.end())
 
 
