@@ -24,6 +24,7 @@ _UNIT_ASKED = re.compile(r"\b(?:in|how many|number of)(?= )|\((?=[a-z°])")
 _COUNTED = re.compile(
     r"\bhow many\b|\b(?:number|population|total|count) of\b|\bpopulation\b(?! density)"
 )
+_MASS = re.compile(r"\b(?:mass|weigh\w*|heavy)\b")
 _AGE = re.compile(r"\bhow old\b|\bat what age\b|\bage of\b")
 _ASKS_AMOUNT = re.compile(
     r"\bhow (?:many|much|tall|high|long|far|deep|wide|big|large|old|heavy|fast|hot|cold|thick)\b"
@@ -174,7 +175,7 @@ def _same_in(found: Quantity, wanted: Quantity, unit: Unit, other: Unit, *, vagu
         return "same_quantity"
     step = converted(found.amount + found.place, unit, other) or Fraction(0)
     place = max(abs(step - amounts[0]), wanted.place)
-    if rounds_to(amounts[0], wanted.amount, place, kelvin=is_temperature(other)):
+    if rounds_to(amounts[0], wanted.amount, place, other, unit):
         return "rounded_quantity"
     if set(amounts) & set(_readings(wanted, counted=False)):
         return "ambiguous_number"
@@ -198,6 +199,8 @@ def asked_units(question: str) -> Units:
         return unit_at("years", 0)[0]
     for match in _UNIT_ASKED.finditer(shown):
         units, end = unit_at(shown, match.end())
+        # The mass in pounds is in no currency.
+        units = tuple(u for u in units if u.kind != "currency" or not _MASS.search(shown))
         # "In C major" and "in a" name none.
         if units and end - match.end() > 2:
             return units
