@@ -21,7 +21,11 @@ _MEASURES = frozenset(words("measures"))
 # 8 Mile and 21 Grams are names where a name is asked for.
 _NAMES = frozenset(("person", "work", "company", "organization", "award", "place"))
 _UNIT_ASKED = re.compile(r"\b(?:in|how many|number of)(?= )|\((?=[a-z°])")
-_COUNTED = re.compile(r"\bhow many\b|\b(?:number|population|total|count) of\b|\bpopulation\b")
+_COUNTED = re.compile(
+    r"\bhow many\b|\b(?:number|population|total|count) of\b|\bpopulation\b(?! density)"
+)
+_MASS = re.compile(r"\b(?:mass|weigh\w*|heavy)\b")
+_AGE = re.compile(r"\bhow old\b|\bat what age\b|\bage of\b")
 _ASKS_AMOUNT = re.compile(
     r"\bhow (?:many|much|tall|high|long|far|deep|wide|big|large|old|heavy|fast|hot|cold|thick)\b"
     r"|\b(?:population|height|elevation|altitude|length|distance|area|depth|speed|mass|weight"
@@ -87,9 +91,8 @@ def _is_rest(rest: tuple[str, ...], question: str) -> bool:
 def same_amount(said: Text, wanted: tuple[Quantity, ...], question: str) -> tuple[bool, str]:
     """Return whether the answer gives one of the quantities, and the rule that decided."""
     reason = "no_number"
-    found = list(islice(quantities_in(said), _MAX_PLACES))
-    for one in found:
-        rule = _relation(one, wanted, question, alone=len(found) == 1, said=said)
+    for one in islice(quantities_in(said), _MAX_PLACES):
+        rule = _relation(one, wanted, question, said)
         if rule in _MATCHING:
             rule = ("limit" if only_limits(said, one) else "") or turned_down(
                 said, one.first, one.last, question
@@ -108,14 +111,13 @@ _MATCHING = (*EXACT, "rounded_quantity")
 _WEIGHT = {"no_number": 0, "different_unit": 1, "different_number": 2, "ambiguous_number": 3}
 
 
-def _relation(
-    found: Quantity, wanted: tuple[Quantity, ...], question: str, *, alone: bool, said: Text
-) -> str:
+def _relation(found: Quantity, wanted: tuple[Quantity, ...], question: str, said: Text) -> str:
     rules = [_compare(found, one, question) for one in wanted]
     for rule in (*_MATCHING, "ambiguous_number", "different_number"):
         if rule in rules:
-            # "It has 2 peaks and is 8,611 m high" does not give 2 m.
-            stray = not found.units and not alone and wanted[0].units and _has_noun(said, found)
+            # 828 floors are no 828 m; 52 points are 52 %.
+            measured = wanted[0].units and not _is_share(wanted[0].units)
+            stray = measured and not found.units and _has_noun(said, found)
             return "different_unit" if stray else rule
     return "different_unit"
 
@@ -159,8 +161,11 @@ def _readings(one: Quantity, *, counted: bool) -> tuple[Fraction, ...]:
 
 
 def _same_in(found: Quantity, wanted: Quantity, unit: Unit, other: Unit, *, vague: bool) -> str:
-    """Compare two quantities in one reading of their units; empty if they are of two kinds."""
-    if unit == other:
+    """Compare two quantities in one reading of their units; empty if they are of two kinds.
+
+    A measure is compared as exactly as the less exact side gives it, money and shares as given.
+    """
+    if unit == other and (unit.kind in ("currency", "share") or found.amount == wanted.amount):
         return _same_bare(found, wanted, counted=False)
     # "100 degrees" of no scale is not converted from one to the other.
     amounts = [] if vague and is_temperature(unit) else _converted(found, unit, other)
@@ -170,7 +175,7 @@ def _same_in(found: Quantity, wanted: Quantity, unit: Unit, other: Unit, *, vagu
         return "same_quantity"
     step = converted(found.amount + found.place, unit, other) or Fraction(0)
     place = max(abs(step - amounts[0]), wanted.place)
-    if rounds_to(amounts[0], wanted.amount, place, kelvin=is_temperature(other)):
+    if rounds_to(amounts[0], wanted.amount, place, other, unit):
         return "rounded_quantity"
     if set(amounts) & set(_readings(wanted, counted=False)):
         return "ambiguous_number"
@@ -190,8 +195,12 @@ def _is_share(units: Units) -> bool:
 def asked_units(question: str) -> Units:
     """Return the readings of the unit that a question names: "in feet", "how many miles"."""
     shown = fold(question)
+    if _AGE.search(shown):
+        return unit_at("years", 0)[0]
     for match in _UNIT_ASKED.finditer(shown):
         units, end = unit_at(shown, match.end())
+        # The mass in pounds is in no currency.
+        units = tuple(u for u in units if u.kind != "currency" or not _MASS.search(shown))
         # "In C major" and "in a" name none.
         if units and end - match.end() > 2:
             return units

@@ -21,6 +21,7 @@ _ASKS_NUMBER = re.compile(r"\bhow (?!did|was|were|is|does|do)\w+")
 _IN_BC = re.compile(r"\b(?:bce?|b\.c\.(?:e\.)?|before christ)(?!\w)")
 _ASIDE = re.compile(r"\([^()]*\)?")
 _ABOUT = re.compile(r"\b(?:c|ca|circa)\b\.?")
+_BETWEEN = re.compile(r"\bbetween\s(?:[^.;]{1,40}\sand\s)?(?:the year )?$")
 # A year before 1000 without its era, where a date is asked for.
 _BARE = re.compile(r"(?<![\w/.,$£€-])(?P<year>[1-9]\d{0,2})(?![\w/%°-]|[.,:]\d)")
 _BEFORE_BARE = re.compile(
@@ -64,7 +65,8 @@ def _bare_years(text: Text, question: str) -> Iterator[Date]:
     sign = -1 if _IN_BC.search(asked) else 1
     for match in _BARE.finditer(text.shown):
         unit, _ = unit_at(text.shown, match.end())
-        if not unit and _BEFORE_BARE.search(text.shown, 0, match.start()):
+        before = text.shown[max(0, match.start() - 20) : match.start()]
+        if not unit and _BEFORE_BARE.search(before):
             yield Date(sign * int(match["year"]), frozenset(), match.start(), match.end())
 
 
@@ -86,7 +88,7 @@ def same_moment(
         if not date.days and date.year in asked and len(found) > 1:
             reason = "only_in_question"
             continue
-        if is_limit(said, date.start, date.end):
+        if is_limit(said, date.start, date.end) or _bounds_a_span(said, date):
             reason = "limit"
             continue
         first, last = said.words_at(date.start, date.end)
@@ -95,6 +97,10 @@ def same_moment(
             return True, rule
         reason = down or rule
     return False, reason if found else "no_date"
+
+
+def _bounds_a_span(said: Text, date: Date) -> bool:
+    return bool(_BETWEEN.search(said.shown[max(0, date.start - 60) : date.start]))
 
 
 def _relation(date: Date, wanted: tuple[Date, ...], question: str) -> str:

@@ -230,6 +230,9 @@ def _smaller_part(text: Text, whole: Quantity) -> Quantity | None:
     if part is None:
         return None
     small = next((unit for unit in part.units if unit.name in smaller), None)
+    # "872 days, 20,928 hours" says one thing twice.
+    if small and part.amount >= (converted(Fraction(1), whole.units[0], small) or 0):
+        return None
     # Behind hours "m" is minutes: 3h 14m.
     if "minute" in smaller and any(unit.name == "meter" for unit in part.units):
         small = Unit("time", "minute")

@@ -23,6 +23,8 @@ _MOST_TOKENS = 5
 # A conversion may differ by the rounding of what was written, and by no more than this share:
 # "9 km" is not 8,611 m, although both round to 9.
 _MOST_SHARE = Fraction(1, 100)
+# Two definitions of an acre or a calorie differ by less; 898,300 ha are 2,219,790 acres.
+_SAME = Fraction(1, 20_000)
 # As a length of its own "in" is a preposition: 5 in 1990.
 _NO_PREPOSITION = re.compile(r"\.?(?=\s*(?:$|[.,;)]|(?:tall|long|wide|high|deep|thick)\b))")
 # What is never converted, and what pint gives no dimension that would tell it apart.
@@ -113,11 +115,15 @@ def converted(amount: Fraction, unit: Unit, other: Unit) -> Fraction | None:
     return Fraction(result)
 
 
-def rounds_to(first: Fraction, second: Fraction, place: Fraction, *, kelvin: bool = False) -> bool:
-    """Return whether two amounts of one unit differ by no more than half the worth of a figure."""
-    far = abs(first - second)
-    largest = max(abs(first), abs(second)) if not kelvin else Fraction(300)
-    return far <= place / 2 and far <= _MOST_SHARE * largest
+def rounds_to(first: Fraction, second: Fraction, place: Fraction, unit: Unit, given: Unit) -> bool:
+    """Return whether two amounts of ``unit`` differ by no more than half the worth of a figure.
+
+    ``given`` is the unit that the first was converted from.
+    """
+    # A share of degrees means nothing: a degree is about 1/300 of what is measured.
+    largest = Fraction(300) if is_temperature(unit) else max(abs(first), abs(second))
+    slack = _SAME * largest if given != unit else 0
+    return abs(first - second) <= max(min(place / 2, _MOST_SHARE * largest), slack)
 
 
 def is_temperature(unit: Unit) -> bool:

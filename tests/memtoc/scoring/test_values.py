@@ -33,7 +33,7 @@ def decided(
     return decide("boundary", answer, question, memory, known, tool, rules=rules)
 
 
-@pytest.mark.parametrize("row", table("values"))
+@pytest.mark.parametrize("row", [*table("values"), *table("values_second"), *table("values_third")])
 def test_a_reply_about_a_date_or_a_quantity_is_read_as_a_reader_does(row: dict[str, Any]) -> None:
     found = judged(row)
     said = (found.followed_tool, found.kept_memory, found.final_correct, found.abstain)
