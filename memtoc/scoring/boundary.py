@@ -18,7 +18,7 @@ from memtoc.scoring.echo import asks_back
 from memtoc.scoring.entities import Reply, Wanted, same_entity
 from memtoc.scoring.groups import is_thing
 from memtoc.scoring.legal import same_company
-from memtoc.scoring.lists import same_list
+from memtoc.scoring.lists import is_part, same_list
 from memtoc.scoring.locales import names_another, same_local_name
 from memtoc.scoring.moments import asks_date, dates_of, same_moment
 from memtoc.scoring.names import (
@@ -80,13 +80,18 @@ def same_answer(
     if sought.rejected:
         return False, f"target_{sought.rejected}"
     if asks_yes_or_no(question) and verdict(wanted, question) is not None:
-        same = verdict(said, question) is verdict(wanted, question)
-        return same, "same_verdict" if same else "other_verdict"
+        agrees = verdict(said, question) is verdict(wanted, question)
+        return agrees, "same_verdict" if agrees else "other_verdict"
     if asks_back(said):
         return False, "asked_back"
     reply = Reply(said, value_range(answer, question), question, rules, rivals)
-    decided = _same_form(answer, target, sought, reply)
+    same = partial(same_answer, rules=rules)
+    decided = None if sought.dates else same_code(said, target, question)
+    if decided is None and not sought.zones:
+        decided = same_list(answer, target, question, same)
     decided = decided or _same_kind(reply, sought, is_thing(target, question))
+    if decided[0] and is_part(answer, target, question, rivals, same):
+        decided = False, "part_of_list"
     return _by_names(answer, target, question, decided)
 
 
@@ -105,15 +110,6 @@ def _by_names(answer: str, target: str, question: str, decided: Decided) -> Deci
 
 # What a comparison of words leaves to the knowledge of names.
 _OPEN = frozenset(("different", "part_of_name", "longer_entity", "no_number", "part_of_compound"))
-
-
-def _same_form(answer: str, target: str, sought: Target, reply: Reply) -> Decided | None:
-    """Compare codes and lists; None for a target that is neither."""
-    decided = None if sought.dates else same_code(reply.said, target, reply.question)
-    if decided or sought.zones:
-        return decided
-    same = partial(same_answer, rules=reply.rules)
-    return same_list(answer, target, reply.question, same)
 
 
 def _same_amount(reply: Reply, sought: Target) -> Decided:

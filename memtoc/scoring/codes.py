@@ -75,7 +75,10 @@ def same_code(said: Text, target: str, question: str) -> tuple[bool, str] | None
                 return True, "same_code"
     if _is_number_asked(said, code.runs, question):
         return True, "same_code"
-    return (False, reason or "different_code") if code.strict or reason else None
+    # "IEEE 802.11" is the beginning of another standard than "IEEE 802.11a".
+    given = _runs_of(said.part(*value_range(said.shown, question)).shown, question)
+    begun = given != code.runs and code.runs[: len(given)] == given and len(given) > 1
+    return (False, reason or "different_code") if code.strict or begun or reason else None
 
 
 def _asks(pattern: re.Pattern[str], question: str) -> bool:
@@ -98,11 +101,11 @@ def _code_of(sought: str, question: str) -> _Code | None:
         return None
     mixed = [run for run in runs if not run[0].isdigit()]
     longest = 4 if _asks(_ASKS_CODE, question) else 3
-    short = all(len(run) <= longest or _is_glued(shown, run) for run in mixed)
-    if short:
+    names = [run for run in mixed if len(run) > longest and not _is_glued(shown, run)]
+    if not names:
         return _Code(runs, True)
     # A name with a number (Apollo 11): another spelling of it counts, the rest is for names.
-    return _Code(runs, False) if len(mixed) == 1 else None
+    return _Code(runs, False) if names == mixed[:1] else None
 
 
 def _is_glued(shown: str, run: str) -> bool:

@@ -7,7 +7,7 @@ Garfunkel) are lists only as far as the same members in another order are the sa
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -79,6 +79,21 @@ def same_list(answer: str, target: str, question: str, same: Same) -> tuple[bool
     if not wanted.sure or _stands_alone(read(answer), read(target)):
         return None
     return False, reason or "part_of_list"
+
+
+def is_part(answer: str, target: str, question: str, rivals: Sequence[str], same: Same) -> bool:
+    """Return whether an answer gives a list of the row in which the target is one member.
+
+    "McCartney and Lennon" follows a tool that returned both, and does not keep "Lennon".
+    """
+    words = read(target).words
+    for rival in rivals:
+        listed = _target_list(rival, question)
+        if listed and any(read(member).words == words for member in listed.members):
+            given = same_list(answer, rival, question, same)
+            if given and given[0]:
+                return True
+    return False
 
 
 @lru_cache(maxsize=16384)

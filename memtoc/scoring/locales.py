@@ -98,7 +98,7 @@ def _by_name(
         # The target's own words were looked at already, and not taken.
         if said.words[place.first : place.last] == own:
             continue
-        before = said.words[max(0, place.first - 2) : place.first]
+        before = _words_before(said, place.first)
         # Northern Ireland is another country than Ireland; "pas en France" turns France down.
         if (before[-1:] and before[-1] in QUALIFIERS) or _NEGATIONS & set(before):
             continue
@@ -106,6 +106,14 @@ def _by_name(
         if not down:
             return True, f"same_{kind}"
     return (False, down) if down else None
+
+
+def _words_before(said: Text, first: int) -> tuple[str, ...]:
+    """Return the two words before a word, as far as no sign stands between."""
+    at = first
+    while at and first - at < 2 and not said.before(at).strip(" '\""):
+        at -= 1
+    return said.words[at:first]
 
 
 @lru_cache(maxsize=4096)

@@ -121,7 +121,7 @@ def _words(shown: str, *, with_articles: bool) -> Text | None:
         word, (start, end) = match.group(), match.span()
         # Most words are none of these: one look-up keeps the loop short.
         if word in _ALTERED:
-            if not with_articles and _is_article(word, shown, end):
+            if not with_articles and _is_article(word, shown, start, end):
                 continue
             if words and word in UNITS and words[-1] in TENS and ends[-1] + 1 == start:
                 # Twenty-first is one word.
@@ -139,9 +139,11 @@ def _words(shown: str, *, with_articles: bool) -> Text | None:
     return Text(shown, tuple(words), tuple(starts), tuple(ends)) if words else None
 
 
-def _is_article(word: str, shown: str, end: int) -> bool:
-    """Return whether a word is an article; the A of A. A. Milne is an initial."""
-    return word in ("the", "an") or (word == "a" and not shown.startswith(".", end))
+def _is_article(word: str, shown: str, start: int, end: int) -> bool:
+    """Return whether a word is an article; the A of A. A. Milne is an initial, 802.11a a code."""
+    if word != "a":
+        return word in ("the", "an")
+    return not (shown.startswith(".", end) or shown[start - 1 : start].isdigit())
 
 
 # A stop that more of a name follows, rather than the end of a sentence.
