@@ -173,3 +173,10 @@ def test_whatever_stands_in_the_place_of_a_value_is_taken_or_refused_in_one_line
                 refused += 1
                 assert "\n" not in str(error)
     assert refused > 100
+
+
+def test_the_readme_names_every_folder_of_conf():
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("    conf/ ")[2]
+    named = section.partition("\n    memtoc/")[0]
+    folders = {path.name for path in CONF.iterdir() if path.is_dir()} - {"local"}
+    assert {name for name in folders if f"{name}/" not in named} == set()
