@@ -28,6 +28,7 @@ from factored.taubench.report import DIFFERENCES, report, say
 from factored.taubench.truth import ground_truth_answers
 from harness.errors import UserError, one_of
 from harness.files import write_json
+from harness.interrupts import end_on_signals
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -214,4 +215,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    end_on_signals()
     sys.exit(main())

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.interrupts import end_on_signals
 from memtoc.scoring.agreement import compare, counts, load, report
 
 
@@ -28,4 +29,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    end_on_signals()
     sys.exit(main())
