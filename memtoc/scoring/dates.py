@@ -46,7 +46,10 @@ _FORMS = (
 _WITH_YEAR = ("1", "2", "3", "4", "5", "6", "9", "10")
 _WITH_MONTH = ("1", "2", "3", "4", "6", "7", "8", "10")
 # Not inside a longer number, a path or a range.
-_DATE = re.compile(rf"(?<![\w/-])(?<!\d[.,])(?:{'|'.join(_FORMS)}){_ERA}?(?!\w|[-/]\d)")
+_DATE = re.compile(
+    r"(?:(?<![\w/-])|(?<=\bmid-)|(?<=\blate-)|(?<=\bearly-))(?<!\d[.,])"
+    rf"(?:{'|'.join(_FORMS)}){_ERA}?(?!\w|[-/]\d)"
+)
 _HAS_ERA = re.compile(rf"(?<![a-z]){_BEFORE}|{_ERA}$")
 _IS_BC = re.compile(r"(?<![a-z])b\.?\s?c|before")
 _DAY_NAMES = {word: n for n, word in enumerate(words("ordinals"))} | {
