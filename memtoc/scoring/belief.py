@@ -30,7 +30,7 @@ _PAST = (
     r"|(?:was|were|been|felt) (?:sure|certain|convinced|confident|positive|persuaded"
     r"|under the impression|of the opinion|thinking|leaning|inclined|tempted|going to say"
     r"|about to say|expecting|picturing|remembering)"
-    r"|was (?:to|about to) (?:say|answer)|had (?!(?:no|not|never|to)\b))"
+    r"|was (?:to|about to) (?:say|answer)|had (?:[\w.-]+ ){1,6}?in (?:my )?(?:mind|head)|had (?:learned|learnt))"
 )
 # The writer's own former belief; "as I thought" confirms, and is none.
 _OWN = (
