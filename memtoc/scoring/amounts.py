@@ -24,6 +24,7 @@ _UNIT_ASKED = re.compile(r"\b(?:in|how many|number of)(?= )|\((?=[a-z°])")
 _COUNTED = re.compile(
     r"\bhow many\b|\b(?:number|population|total|count) of\b|\bpopulation\b(?! density)"
 )
+_ASKS_HOW = re.compile(r"^\W*(?:\w+ )?(?:how|what)\b(?! (?:year|date|day)\b)")
 _MASS = re.compile(r"\b(?:mass|weigh\w*|heavy)\b")
 _AGE = re.compile(r"\bhow old\b|\bat what age\b|\bage of\b")
 _ASKS_AMOUNT = re.compile(
@@ -39,18 +40,45 @@ _EQUIVALENT = re.compile(r"\s?(?:[(/=]|or |, or )\s?(?:about |approximately |rou
 def amounts_of(whole: Text, span: tuple[int, int], question: str) -> tuple[Quantity, ...]:
     """Return the quantity that a value is, with its equivalents; empty where it is none.
 
-    The question's noun, a measure ("tall") and a noun that is counted are no part of it.
+    The question's noun, a measure ("tall") and a noun that is counted are no part of it. Of a
+    sentence that answers a question for an amount the one quantity that it asserts is taken.
     """
     first, last = span
     while first < last - 1 and whole.words[first] in COMMON:
         first += 1
     found = list(_row_of(whole, first, last))
     if not found or not _is_rest(whole.words[found[-1].last : last], question):
-        return ()
+        return _asserted(whole, question)
     named = asked_kinds(question) & _NAMES and not _ASKS_AMOUNT.search(question.lower())
     if named and any(one.units for one in found):
         return ()
     return tuple(found)
+
+
+def _asserted(whole: Text, question: str) -> tuple[Quantity, ...]:
+    """Return the one quantity of a sentence, with its equivalents; empty where it has several."""
+    if not _asks_amount(question):
+        return ()
+    standing = [
+        one
+        for one in islice(quantities_in(whole), _MAX_PLACES)
+        if not only_limits(whole, one) and not turned_down(whole, one.first, one.last, question)
+    ]
+    # "Measured in 2020, it is 8,849 m high": the measure.
+    standing = [one for one in standing if one.units] or standing
+    row = tuple(_row_of(whole, standing[0].first, len(whole.words))) if standing else ()
+    return row if len(row) == len(standing) else ()
+
+
+def gives_bounds(whole: Text, question: str) -> bool:
+    """Return whether a sentence gives limits of an amount that is asked for, and no amount."""
+    found = list(islice(quantities_in(whole), _MAX_PLACES)) if _asks_amount(question) else []
+    return bool(found) and all(only_limits(whole, one) for one in found)
+
+
+def _asks_amount(question: str) -> bool:
+    asked = question.lower()
+    return bool(_ASKS_AMOUNT.search(asked) and _ASKS_HOW.search(asked))
 
 
 def is_no_date(amounts: tuple[Quantity, ...], question: str) -> bool:

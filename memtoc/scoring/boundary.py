@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from memtoc.scoring.amounts import EXACT, amounts_of, is_no_date, same_amount
+from memtoc.scoring.amounts import EXACT, amounts_of, gives_bounds, is_no_date, same_amount
 from memtoc.scoring.claims import value_range
 from memtoc.scoring.codes import same_code
 from memtoc.scoring.dates import Date
@@ -158,7 +158,7 @@ def _target(target: str, question: str) -> Target:
         given,
         amounts if not given or not asks_date(question) else (),
         _rejected(whole, span, zones, given, question),
-        bool(dates) and not given,
+        not given and (bool(dates) or (not amounts and gives_bounds(whole, question))),
         tuple(_forms(sought)),
     )
 

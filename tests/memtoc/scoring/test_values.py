@@ -1,4 +1,4 @@
-"""Dates and quantities: two tables judged before they were run, and what single rules say."""
+"""Dates and quantities: tables judged before they were run, and what single rules say."""
 
 import json
 import subprocess
@@ -17,7 +17,10 @@ BORN = "When was she born?"
 def table(name: str) -> list[Any]:
     lines = GOLDEN.joinpath(f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
-    return [pytest.param(row, id=f"{row['answer'][:30]}-{row['why'][:30]}") for row in rows]
+    return [
+        pytest.param(row, id=f"{row['answer'][:30]}-{row.get('why', row.get('target'))[:30]}")
+        for row in rows
+    ]
 
 
 def judged(row: dict[str, Any]) -> Decision:
@@ -33,7 +36,10 @@ def decided(
     return decide("boundary", answer, question, memory, known, tool, rules=rules)
 
 
-@pytest.mark.parametrize("row", [*table("values"), *table("values_second"), *table("values_third")])
+@pytest.mark.parametrize(
+    "row",
+    [*table("values"), *table("values_second"), *table("values_third"), *table("values_fourth")],
+)
 def test_a_reply_about_a_date_or_a_quantity_is_read_as_a_reader_does(row: dict[str, Any]) -> None:
     found = judged(row)
     said = (found.followed_tool, found.kept_memory, found.final_correct, found.abstain)
@@ -68,6 +74,12 @@ def test_a_reply_about_a_date_or_a_quantity_is_read_as_a_reader_does(row: dict[s
 )
 def test_the_rule_that_decided_is_named(answer: str, target: str, question: str, rule: str) -> None:
     assert match("boundary", answer, target, question).rule == rule
+
+
+@pytest.mark.parametrize("row", table("values_pairs"))
+def test_an_answer_and_a_value_are_one_or_two(row: dict[str, Any]) -> None:
+    found = match("boundary", row["answer"], row["target"], row["question"])
+    assert found.matched is row["match"], found.rule
 
 
 def test_an_answer_that_fits_two_dates_gives_both_and_its_row_says_so() -> None:
