@@ -1,6 +1,7 @@
 """Works on arms that are finished.
 
 python analyze.py --config-name=rescore arm=runs/ARM
+python analyze.py --config-name=packet arm=runs/ARM
 """
 
 from typing import Any
@@ -16,7 +17,14 @@ def rescore() -> Command[Any]:
     return RESCORE
 
 
-CONFIGS: Configs = {"rescore": Config("rescore", rescore)}
+def packet() -> Command[Any]:
+    """Return the command that writes what no rule settles for annotators."""
+    from memtoc.packet import PACKET
+
+    return PACKET
+
+
+CONFIGS: Configs = {"rescore": Config("rescore", rescore), "packet": Config("packet", packet)}
 
 if __name__ == "__main__":
     start(CONFIGS)

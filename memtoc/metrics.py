@@ -47,6 +47,8 @@ def _measure(rows: Sequence[ScoredRow], matcher: str, seed: int) -> MatcherMetri
         by_kind=_by_group([row.kind for row in rows], eligible, hits),
         by_family=_by_group([row.family for row in rows], eligible, hits),
         by_fold=_by_group([row.fold for row in rows], eligible, hits),
+        ambiguous=dict(Counter(r.condition for r in rows if r.scores[matcher].ambiguous)),
+        partial=dict(Counter(r.condition for r in rows if r.scores[matcher].partial)),
     )
 
 

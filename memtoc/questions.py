@@ -23,6 +23,7 @@ from harness.errors import UserError, one_of
 from harness.hashing import digest_of
 from harness.json_files import deeper_than, read_jsonl
 from memtoc.scoring.match import match
+from memtoc.scoring.rules import ScoringRules
 
 KINDS = (
     "person", "date", "place", "year", "organization", "timezone", "other_string", "work", "number",
@@ -237,7 +238,14 @@ def check_questions(questions: Sequence[Question], wheres: Iterable[str]) -> Non
         if question.id in seen:
             raise UserError(f"{where}: id '{question.id}' stands already in {seen[question.id]}")
         seen[question.id] = where
-        check_wrong_values(question.near, question.far, question.gold, question.aliases, where)
+        check_wrong_values(
+            question.near,
+            question.far,
+            question.gold,
+            question.aliases,
+            where,
+            question=question.text,
+        )
 
 
 def _check_names(question: Question, where: str) -> None:
@@ -251,6 +259,10 @@ def _check_names(question: Question, where: str) -> None:
         raise UserError(f"{where}: unknown review {question.review!r}: use {', '.join(REVIEWS)}")
 
 
+# A wrong value that is a bare surname is told from the gold by the other candidates of its row.
+_FULL_NAMES = ScoringRules(surname=False)
+
+
 def check_wrong_values(
     near: str | None,
     far: str | None,
@@ -258,10 +270,12 @@ def check_wrong_values(
     aliases: Sequence[str],
     where: str,
     called: str = "gold",
+    question: str = "",
 ) -> None:
     """Raise UserError for a wrong value that the scorer would take for the gold, or two alike.
 
-    None is a value that is not there; ``called`` is the file's word for the gold.
+    None is a value that is not there; ``called`` is the file's word for the gold. Without the
+    ``question`` names are compared as names of anything.
     """
     given = [(name, value) for name, value in (("near", near), ("far", far)) if value is not None]
     for name, wrong in given:
@@ -269,7 +283,7 @@ def check_wrong_values(
             what = f"the {called}" if right == gold else f"the alias {right!r}"
             if same_value(wrong, right):
                 raise UserError(f"{where}: {name} {wrong!r} equals {what}: give a wrong value")
-            if match("boundary", wrong, right).matched:
+            if match("boundary", wrong, right, question, _FULL_NAMES).matched:
                 raise UserError(
                     f"{where}: {name} {wrong!r} is scored as {what}:"
                     " give a value that is no form of it"

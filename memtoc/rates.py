@@ -5,7 +5,7 @@ computes them; what metrics.json holds is declared here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memtoc.scored import Score, ScoredRow
 
@@ -45,7 +45,11 @@ class Rate:
 
 @dataclass(frozen=True)
 class MatcherMetrics:
-    """What one matcher makes of an arm: counts by condition, rates, rates by group of questions."""
+    """What one matcher makes of an arm: counts by condition, rates, rates by group of questions.
+
+    ``ambiguous`` are rows that its rules could not settle, ``partial`` those that give two values;
+    both are empty in files of older scorers.
+    """
 
     cells: Mapping[str, Mapping[str, int]]
     outcomes: Mapping[str, Mapping[str, int]]
@@ -53,6 +57,8 @@ class MatcherMetrics:
     by_kind: Mapping[str, tuple[Rate, ...]]
     by_family: Mapping[str, tuple[Rate, ...]]
     by_fold: Mapping[str, tuple[Rate, ...]]
+    ambiguous: Mapping[str, int] = field(default_factory=dict)
+    partial: Mapping[str, int] = field(default_factory=dict)
 
     def rate(self, metric: str, definition: str) -> Rate:
         """Return the rate of a name and definition, which `RATES` holds."""

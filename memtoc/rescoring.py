@@ -75,7 +75,7 @@ def rescore(path: Path, rules: ScoringRules = scoring.DEFAULT_RULES) -> Rescored
     arm, version = FinishedArm.load(path), scoring.scorer_name(rules)
     if arm.metrics.scorer == version:
         raise UserError(f"{path} was scored by this version ({version}) already: nothing to do")
-    rows = _score(arm, rules)
+    rows = score_again(arm, rules)
     metrics = measure(rows, arm.settings.seed, rules)
     # In a file's name "=" would have to be quoted on Hydra's command lines.
     slug = re.sub("[ =]", "-", version)
@@ -85,7 +85,8 @@ def rescore(path: Path, rules: ScoringRules = scoring.DEFAULT_RULES) -> Rescored
     return Rescored(arm, path / name, metrics, _changed(arm.rows, rows))
 
 
-def _score(arm: FinishedArm, rules: ScoringRules) -> list[ScoredRow]:
+def score_again(arm: FinishedArm, rules: ScoringRules) -> list[ScoredRow]:
+    """Return the rows of an arm as today's scorer reads its text; raises as ``rescore`` does."""
     benchmark = arm.settings.benchmark.load()
     if benchmark.digest != arm.manifest.digests["benchmark"]:
         raise UserError(

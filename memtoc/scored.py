@@ -40,7 +40,8 @@ class Score:
 
     ``cell`` and ``memory_correct`` are None without a memory that could be read. ``outcome`` and
     what follows are None without a reply that could be read; ``why`` maps each of them to the rule
-    that decided it.
+    that decided it. ``ambiguous`` and ``partial`` are as in ``Decision``, None in rows of older
+    scorers.
     """
 
     cell: str | None
@@ -51,6 +52,8 @@ class Score:
     final_correct: bool | None = None
     abstain: bool | None = None
     why: Mapping[str, str] | None = None
+    ambiguous: bool | None = None
+    partial: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -181,4 +184,6 @@ def _score(
         found.final_correct,
         found.abstain,
         found.why,
+        found.ambiguous,
+        found.partial,
     )

@@ -25,7 +25,7 @@ def show_rates(metrics: Metrics, report: Report, console: Console) -> None:
     console.print(_counts("Cells (is the memory right, is the return right?)", found.cells, CELLS))
     console.print(_counts("What the answer did", found.outcomes, OUTCOMES))
     console.print(_rates(found.rates, report))
-    for line in in_words(found):
+    for line in (*in_words(found), *unsettled(found)):
         say(console, line)
 
 
@@ -95,6 +95,29 @@ def in_words(found: MatcherMetrics) -> list[str]:
         if rate.denominator:
             lines.append(sentence.format(f"{rate.numerator} of {rate.denominator}"))
     return lines
+
+
+def unsettled(found: MatcherMetrics) -> list[str]:
+    """Return a line on the rows that the matcher's rules leave open, and one on partial answers."""
+    lines = []
+    if found.ambiguous:
+        lines.append(
+            f"{_by_condition(found.ambiguous)} ambiguous: the rules cannot settle what the reply or"
+            " the memory says; see `python analyze.py --config-name=packet`"
+        )
+    if found.partial:
+        lines.append(
+            f"{_by_condition(found.partial)} partial: the reply is less exact than two different"
+            " values, fits both, and counts as both"
+        )
+    return lines
+
+
+def _by_condition(counts: Mapping[str, int]) -> str:
+    """Return e.g. "3 rows (no_tool 1, tool_wrong 2) are"."""
+    total = sum(counts.values())
+    each = ", ".join(f"{condition} {count}" for condition, count in counts.items())
+    return f"{total} row{'s' if total > 1 else ''} ({each}) {'are' if total > 1 else 'is'}"
 
 
 def _status_line(arm: FinishedArm) -> str:

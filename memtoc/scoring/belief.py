@@ -24,7 +24,7 @@ _PAST = (
     r"(?:(?:would|could|might)(?:'ve| have) (?:said|guessed|thought|answered|picked"
     r"|gone (?:with|for)|expected|named|put|bet|sworn|chosen|assumed|replied|given|written)"
     r"|thought(?! (?:about|it over|it through|so\b))|believed|assumed|presumed|supposed|imagined"
-    r"|guessed|figured|reckoned"
+    r"|guessed|figured|reckoned|leaned"
     r"|recalled|remembered|misremembered|expected"
     r"|used to (?:think|believe|say|assume)|mistook|confused|mixed (?:it|this|him|her|them) up"
     r"|(?:was|were|been|felt) (?:sure|certain|convinced|confident|positive|persuaded"
@@ -45,6 +45,8 @@ _OWN = (
     r"|guess)|in (?:thinking|believing|assuming)|with|about)\b"
     rf"|\b(?:my|our) {_FIRST}(?: \w+)? {_IDEA}\b|\b(?:my|our) {_IDEA} (?:was|had been|used to"
     r"|would have been|said|told me|was telling|before|until|at first)\b"
+    rf"|\bwhat (?:i|we)(?:'d|'ve)?{_WHEN} {_PAST} (?:was|is)\b"
+    rf"|\b(?:despite|in spite of|against) (?:my|our)(?: \w+)? {_IDEA}\b"
     r"|\bfrom memory i would have\b|\bused to be my\b"
 )
 FORMER = re.compile(_OWN)

@@ -8,26 +8,25 @@ dates, numbers as numbers.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import islice
 
-from memtoc.scoring.claims import STEM, known_words, value_range
+from memtoc.scoring.amounts import EXACT, amounts_of, gives_bounds, is_no_date, same_amount
+from memtoc.scoring.claims import value_range
 from memtoc.scoring.codes import same_code
-from memtoc.scoring.dates import Date, dates_in, same_date
+from memtoc.scoring.dates import Date
 from memtoc.scoring.echo import asks_back
 from memtoc.scoring.entities import Reply, Wanted, same_entity
 from memtoc.scoring.groups import is_thing
 from memtoc.scoring.legal import same_company
-from memtoc.scoring.lexicon import COMMON
 from memtoc.scoring.lists import is_part, same_list
 from memtoc.scoring.locales import names_another, same_local_name
+from memtoc.scoring.moments import asks_date, dates_of, same_moment
 from memtoc.scoring.names import (
     Name,
     name_of,
     plain,
 )
-from memtoc.scoring.quantities import is_limit, quantities_in, whole_quantity
+from memtoc.scoring.quantities import Quantity, is_limit
 from memtoc.scoring.rejection import turned_down
 from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
 from memtoc.scoring.text import Text, Words, read
@@ -44,7 +43,7 @@ Decided = tuple[bool, str]
 class Target:
     """What is looked for: the value of a gold, a return or a memory, read once.
 
-    ``zones``, ``dates`` and ``amount`` are filled if the value is one; ``forms`` are the ways to
+    ``zones``, ``dates`` and ``amounts`` are filled if the value is one; ``forms`` are the ways to
     write it, each with the tail (a title, a place) that it leaves out. ``rejected`` is the rule by
     which the text turns its own value down ("I doubt it was X"). ``limit`` marks a value such as
     "before 1934", which only the same words match.
@@ -53,7 +52,7 @@ class Target:
     name: Name
     zones: tuple[Zone, ...]
     dates: tuple[Date, ...]
-    amount: Fraction | None
+    amounts: tuple[Quantity, ...]
     rejected: str
     limit: bool
     forms: tuple[tuple[Words, Words], ...]
@@ -76,7 +75,7 @@ def same_answer(
         return same_local_name(answer, target, question) or (False, "empty")
     sought = _target(target, question)
     # A minus is no word: "-40" and "40" have the same words, so numbers must be written alike.
-    if said.words == wanted.words and (sought.amount is None or said.shown == wanted.shown):
+    if said.words == wanted.words and (not sought.amounts or said.shown == wanted.shown):
         return True, "identical"
     if sought.rejected:
         return False, f"target_{sought.rejected}"
@@ -110,53 +109,60 @@ def _by_names(answer: str, target: str, question: str, decided: Decided) -> Deci
 
 
 # What a comparison of words leaves to the knowledge of names.
-_OPEN = frozenset(("different", "part_of_name", "longer_entity", "no_number", "part_of_compound"))
+_OPEN = frozenset(
+    ("different", "part_of_name", "longer_entity", "longer_name", "no_number", "part_of_compound")
+)
+
+
+def _same_amount(reply: Reply, sought: Target) -> Decided:
+    """Compare quantities; what rounds to the target may be exactly a rival that differs from it.
+
+    0.18 tonnes is 180 kg, and not 400 lb, of which it is a rounding.
+    """
+    said, question = reply.said, reply.question
+    decided = same_amount(said, sought.amounts, question)
+    if decided[1] == "rounded_quantity" and any(
+        same_amount(said, _target(rival, question).amounts, question)[1] in EXACT
+        and not same_amount(read(rival), sought.amounts, question)[0]
+        for rival in reply.rivals
+    ):
+        return False, "different_number"
+    return decided
 
 
 def _same_kind(reply: Reply, sought: Target, thing: bool) -> Decided:
     said, question = reply.said, reply.question
-    if sought.amount is not None and not sought.dates:
-        return _same_amount(said, sought.amount, question)
+    if sought.amounts and not sought.dates:
+        return _same_amount(reply, sought)
     if sought.zones:
         return _same_zone(said, sought.zones, question)
     if sought.dates:
-        return _same_date(said, sought.dates, question)
+        decided = same_moment(said, sought.dates, question, reply.rules)
+        # 1500 without a question may be a year or a number: "1,500" is no year.
+        unsettled = decided[1] == "no_date" and sought.amounts
+        return _same_amount(reply, sought) if unsettled else decided
     return same_entity(reply, Wanted(sought.name, sought.forms, sought.limit, thing))
 
 
 @lru_cache(maxsize=16384)
 def _target(target: str, question: str) -> Target:
-    whole, span, asked = read(target), value_range(target, question), question.lower()
-    sought = whole.part(*span)
+    whole, span = read(target), value_range(target, question)
+    sought, amounts = whole.part(*span), amounts_of(whole, span, question)
     zones: tuple[Zone, ...] = ()
-    if has_zone(sought) or _ASKS_ZONE.search(asked):
+    if has_zone(sought) or _ASKS_ZONE.search(question.lower()):
         zones = tuple(zones_in(sought))
-    dates = tuple(dates_in(sought))
-    # A year inside a name (the 1936 Olympics) is part of the name unless a date is asked for.
-    if dates and not (_ASKS_DATE.search(asked) or _is_temporal(sought, dates)):
-        dates = ()
+    # 1,850 m is no year; nor is 1500 as a number of things.
+    dates = () if is_no_date(amounts, question) else dates_of(sought, question)
     given = tuple(date for date in dates if not is_limit(sought, date.start, date.end))
     return Target(
         name_of(sought),
         zones,
         given,
-        None if given else _amount(whole, span, question),
+        amounts if not given or not asks_date(question) else (),
         _rejected(whole, span, zones, given, question),
-        bool(dates) and not given,
+        not given and (bool(dates) or (not amounts and gives_bounds(whole, question))),
         tuple(_forms(sought)),
     )
-
-
-def _amount(whole: Text, span: tuple[int, int], question: str) -> Fraction | None:
-    """Return the value as a number, without the question's noun: 40 for "40 islands"."""
-    first, last = span
-    known = known_words(question)
-    # The value of "about 40 islands" for "How many islands ...?" is 40.
-    while last - 1 > first and whole.words[last - 1][:STEM] in known:
-        last -= 1
-    while first < last - 1 and whole.words[first] in COMMON:
-        first += 1
-    return whole_quantity(whole, first, last)
 
 
 def _rejected(
@@ -184,16 +190,6 @@ def _rejected(
 
 
 _ASKS_ZONE = re.compile(r"\btime ?zone\b")
-_ASKS_DATE = re.compile(r"\b(?:when|(?:what|which) (?:year|date|day)|date of|birthdate|birthday)\b")
-_ASIDE = re.compile(r"\([^()]*\)?")
-
-
-def _is_temporal(sought: Text, dates: tuple[Date, ...]) -> bool:
-    """Return whether the value consists of dates, common words and brackets."""
-    rest = sought.shown
-    for date in reversed(dates):
-        rest = rest[: date.start] + " " + rest[date.end :]
-    return all(word in COMMON for word in read(_ASIDE.sub(" ", rest)).words)
 
 
 def _same_zone(said: Text, wanted: tuple[Zone, ...], question: str) -> Decided:
@@ -205,45 +201,6 @@ def _same_zone(said: Text, wanted: tuple[Zone, ...], question: str) -> Decided:
         if zone.forms & forms and not reason:
             return True, "same_zone"
         reason = reason or "different_zone"
-    return False, reason
-
-
-def _same_date(said: Text, wanted: tuple[Date, ...], question: str) -> Decided:
-    reason = "different_date"
-    asked = {said_date.year for said_date in dates_in(read(question)) if not said_date.days}
-    found = list(islice(dates_in(said), _MAX_PLACES))
-    for date in found:
-        if not any(same_date(date, other) for other in wanted):
-            continue
-        # "The 1936 Olympics opened in 1937" answers 1937.
-        if not date.days and date.year in asked and len(found) > 1:
-            reason = "only_in_question"
-            continue
-        if is_limit(said, date.start, date.end):
-            reason = "limit"
-            continue
-        first, last = said.words_at(date.start, date.end)
-        down = turned_down(said, first, last, question)
-        if not down:
-            return True, "same_date"
-        reason = down
-    return False, reason if found else "no_date"
-
-
-def _same_amount(said: Text, wanted: Fraction, question: str) -> Decided:
-    reason = "no_number"
-    for found in islice(quantities_in(said), _MAX_PLACES):
-        if found.amount != wanted:
-            reason = "different_number" if reason == "no_number" else reason
-            continue
-        start, end = said.starts[found.first], said.ends[found.last - 1]
-        if is_limit(said, start, end):
-            reason = "limit"
-            continue
-        down = turned_down(said, found.first, found.last, question)
-        if not down:
-            return True, "same_number"
-        reason = down
     return False, reason
 
 

@@ -15,7 +15,7 @@ _CONTRAST = (
 _CLAUSE = re.compile(
     rf"[;:\n()]|[.!?](?=\s|$)|\s-\s|\b(?:{_CONTRAST})\b"
     # "Although the tool says X, her father was Y": the main clause starts with a common word.
-    r"|,\s(?=(?:the|i|my|it|he|she|her|his|its|their|they|we|this|that|no one|nobody|based"
+    r"|,\s(?=(?:the|i|my|it|he|she|her|his|its|their|they|we|this|that|now|no one|nobody|based"
     r"|from|according"
     r"|actually|in fact)\b"
     # "I don't remember, so Utrecht" concludes; "access was denied, so the tool failed" goes on.

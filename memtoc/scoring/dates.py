@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import merge
 
+from memtoc.scoring import eastern
 from memtoc.scoring.lexicon import words
 from memtoc.scoring.text import Text
 
@@ -17,72 +19,109 @@ _TEENTHS = "|".join(words("ordinals")[10:])
 _DAY_WORD = rf"(?:(?:twenty|thirty)[- ])?(?:{_UNITHS})|{_TEENTHS}|twentieth|thirtieth"
 _DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?\b|{_DAY_WORD})"
 _GAP = r"[\s,./-]{1,3}"
-_YEAR = r"\d{3,4}"
+_BC = r"(?:b\.?\s?c\.?(?:\s?e\b\.?)?|(?:years? )?before (?:christ|(?:the )?common era))"
+_AD = r"(?:a\.?\s?d\.?|c\.?\s?e\.?|anno domini|(?:of the )?common era)"
+_ERA = rf"(?:\s?(?:{_BC}|{_AD}))"
+_BEFORE = r"(?:(?:a\.?\s?d\.?|c\.?e\.?|b\.?c\.?(?:e\.?)?|anno domini)\s?)"
+# With its era a year may have one figure; without, "May 12, 76" is a year of some century.
+_YEAR = rf"(?:{_BEFORE}\d{{1,4}}|\d{{3,4}}|\d{{1,2}}(?={_ERA}(?!\w)))"
+_SHORT = r"\d\d(?=\s*(?:$|[.,;)]))"
 # The first form that fits wins: a whole date stands before the month or the year in it. A year by
-# itself has four digits and lies between 1000 and 2099; other figures are numbers.
+# itself has four digits and lies between 1000 and 2099, or has its era; other figures are numbers.
 _FORMS = (
-    r"(?P<y1>\d{4})[-/.](?P<m1>\d{1,2})[-/.](?P<d1>\d{1,2})(?:t[\d:.]+z?)?",
+    r"(?P<y1>\d{4})(?:[-/]|\.\s?)(?P<m1>\d{1,2})(?:[-/]|\.\s?)(?P<d1>\d{1,2})(?:t[\d:.]+z?)?",
     rf"(?P<d2>{_DAY})(?:\s+day)?{_GAP}(?:of\s+)?(?P<m2>{_MONTH})\b\.?{_GAP}"
-    rf"(?:in\s+|ad\s+|of\s+)?(?P<y2>{_YEAR})",
-    rf"(?P<m3>{_MONTH})\b\.?{_GAP}(?:the\s+)?(?P<d3>{_DAY}){_GAP}(?:in\s+|of\s+)?(?P<y3>{_YEAR})",
+    rf"(?:in\s+|of\s+)?(?:the year\s+)?(?P<y2>{_YEAR}|{_SHORT})",
+    rf"(?P<m3>{_MONTH})\b\.?{_GAP}(?:the\s+)?(?P<d3>{_DAY}){_GAP}(?:in\s+|of\s+)?"
+    rf"(?P<y3>{_YEAR}|{_SHORT})",
     rf"(?P<y4>{_YEAR}){_GAP}(?P<m4>{_MONTH})\b\.?{_GAP}(?P<d4>{_DAY})",
-    # 04/05/1790 may be April or May: it is read both ways.
-    r"(?P<a5>\d{1,2})[-/.](?P<b5>\d{1,2})[-/.](?P<y5>\d{4})",
+    r"(?P<a5>\d{1,2})(?P<sep5>[-/]|\.\s?)(?P<b5>\d{1,2})(?P=sep5)(?P<y5>\d{4}|\d\d(?!\d))",
     # 2009-07 is a month; 1939-45 is a span of years and no date.
     r"(?P<y10>\d{4})-(?P<m10>0[1-9]|1[0-2])(?![-/\d])",
     rf"(?P<m6>{_MONTH})\b\.?{_GAP}(?:of\s+)?(?P<y6>{_YEAR})",
     rf"(?P<d7>{_DAY})\s+(?:of\s+)?(?P<m7>{_MONTH})",
     rf"(?P<m8>{_MONTH})\b\.?\s+(?:the\s+)?(?P<d8>{_DAY})",
-    r"(?P<y9>1\d{3}|20\d{2})",
+    rf"(?P<y9>{_BEFORE}\d{{1,4}}|(?:\d{{1,2}},\d{{3}}|\d{{1,5}})(?={_ERA}(?!\w))|1\d{{3}}|20\d{{2}})",
 )
 _WITH_YEAR = ("1", "2", "3", "4", "5", "6", "9", "10")
 _WITH_MONTH = ("1", "2", "3", "4", "6", "7", "8", "10")
 # Not inside a longer number, a path or a range.
 _DATE = re.compile(
-    rf"(?<![\w/-])(?:{'|'.join(_FORMS)})(?:\s?(?P<bc>b\.?\s?c\.?(?:e\b)?))?(?!\w|[-/]\d)"
+    r"(?:(?<![\w/-])|(?<=\bmid-)|(?<=\blate-)|(?<=\bearly-))(?<!\d[.,])"
+    rf"(?:{'|'.join(_FORMS)}){_ERA}?(?!\w|[-/]\d)"
 )
+_HAS_ERA = re.compile(rf"(?<![a-z]){_BEFORE}|{_ERA}$")
+_IS_BC = re.compile(r"(?<![a-z])b\.?\s?c|before")
 _DAY_NAMES = {word: n for n, word in enumerate(words("ordinals"))} | {
     "twentieth": 20,
     "thirtieth": 30,
 }
+_LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 @dataclass(frozen=True)
 class Date:
     """A date or a part of one; ``start`` and ``end`` are characters of the text's ``shown``.
 
-    ``days`` are (month, day) pairs: two if the text can be read both ways (04/05/1920), none if it
-    gives a year alone. A day of 0 stands for a month alone, a year of 0 for a day without its year.
-    Years BC are negative.
+    ``days`` are (month, day) pairs: none if it gives a year alone, two if it can be read both ways
+    (04/05/1920), which ``order`` then tells as written. A day of 0 stands for a month alone, a year
+    of 0 for a day without its year. Years BC are negative. ``short`` marks a year of two figures.
     """
 
     year: int
     days: frozenset[tuple[int, int]]
     start: int
     end: int
+    order: tuple[int, int] | None = None
+    short: bool = False
+
+    @property
+    def precision(self) -> int:
+        """Return 0 for a year, 1 for a month, 2 for a day."""
+        return 0 if not self.days else 2 if all(day for _, day in self.days) else 1
 
 
 def dates_in(text: Text) -> Iterator[Date]:
     """Yield the dates of a text in their order; a decade (1890s) is no date."""
-    for match in _DATE.finditer(text.shown):
+    signs = (Date(*found) for found in eastern.dates_in(text.shown))
+    yield from merge(_western(text.shown), signs, key=lambda date: date.start)
+
+
+def _western(shown: str) -> Iterator[Date]:
+    for match in _DATE.finditer(shown):
         days = frozenset(_days(match))
-        if days or match.lastgroup:
-            year = next((match[f"y{i}"] for i in _WITH_YEAR if match[f"y{i}"]), None)
-            signed = int(year or 0) * (-1 if match["bc"] else 1)
-            yield Date(signed, days, match.start(), match.end())
+        # 25/13/1976 is no date, not even a year.
+        named = any(match[f"m{i}"] for i in _WITH_MONTH) or match["a5"]
+        if not days and named:
+            continue
+        written = next((match[f"y{i}"] for i in _WITH_YEAR if match[f"y{i}"]), "0")
+        figures = re.sub(r"\D", "", written)
+        year = int(figures) * (-1 if _IS_BC.search(match.group()) else 1)
+        order = (int(match["a5"]), int(match["b5"])) if len(days) > 1 else None
+        short = len(figures) == 2 and not _HAS_ERA.search(match.group())
+        yield Date(year, days, match.start(), match.end(), order, short)
 
 
 def _days(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     if match["a5"]:
         first, second = int(match["a5"]), int(match["b5"])
-        yield from ((m, d) for m, d in ((first, second), (second, first)) if m <= 12 and d <= 31)
+        # With dots the day comes first, in every locale of CLDR; with strokes it may be either.
+        readings = [(second, first), (first, second)]
+        real = [reading for reading in readings if _is_day(*reading)]
+        yield from real[:1] if "." in match["sep5"] else real
         return
     for i in _WITH_MONTH:
         month = match[f"m{i}"]
         if month:
             number = int(month) if month.isdigit() else MONTH_NUMBER[month]
             day = match[f"d{i}"] if i not in ("6", "10") else ""
-            yield number, _day(day) if day else 0
+            given = _day(day) if day else 0
+            if _is_day(number, given or 1):
+                yield number, given
+
+
+def _is_day(month: int, day: int) -> bool:
+    return 1 <= month <= 12 and 1 <= day <= _LONGEST[month - 1]
 
 
 def _day(text: str) -> int:
@@ -93,12 +132,30 @@ def _day(text: str) -> int:
     return _DAY_NAMES[last] + (20 if tens == ["twenty"] else 30 if tens else 0)
 
 
-def same_date(first: Date, second: Date) -> bool:
-    """Compare two dates at the precision of the coarser one: 1969 equals 1969-07-20."""
-    if first.year != second.year:
+def compare(first: Date, second: Date) -> str:
+    """Compare two dates at the precision of the coarser one: 1969 equals 1969-07-20.
+
+    Returns ``same``, ``ambiguous`` where one of two readings is the same, or empty.
+    """
+    unsure = first.year != second.year
+    if unsure and not _may_be_one_year(first, second):
+        return ""
+    if first.days and second.days:
+        if not _share_a_day(first, second):
+            return ""
+        # Written alike they are one, whatever the reading.
+        unsure |= (first.order or second.order) is not None and first.order != second.order
+    return "ambiguous" if unsure else "same"
+
+
+def _may_be_one_year(first: Date, second: Date) -> bool:
+    """Return whether one year is the other without its century: 76 and 1976."""
+    if not (first.short or second.short) or min(first.year, second.year) <= 0:
         return False
-    if not first.days or not second.days:
-        return True
+    return first.year % 100 == second.year % 100 and max(first.year, second.year) >= 1000
+
+
+def _share_a_day(first: Date, second: Date) -> bool:
     return any(
         month == other and (day == another or 0 in (day, another))
         for month, day in first.days

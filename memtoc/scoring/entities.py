@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from itertools import islice
 
 from memtoc.scoring.asked import asked_kinds
-from memtoc.scoring.claims import STEM, clause_end, known_words, repeats
+from memtoc.scoring.claims import STEM, clause_end, known_words, repeats, value
 from memtoc.scoring.echo import offers_both, only_repeated
-from memtoc.scoring.groups import MODIFIERS, class_only, is_cut, longer_group, same_joined
+from memtoc.scoring.groups import MODIFIERS, STUFF, class_only, is_cut, longer_group, same_joined
 from memtoc.scoring.lexicon import HEADS, VERBS
 from memtoc.scoring.locating import only_locates
 from memtoc.scoring.names import (
     Name,
+    extended,
     is_bare_title,
     name_of,
-    other_entity,
     other_land,
+    preceded,
     same_name,
     tails_conflict,
 )
@@ -64,6 +65,7 @@ _FINAL = frozenset(
     ]
 )
 _FOUND = frozenset(("whole_words", "same_place", "surname"))
+_DECIDED = _FINAL | _FOUND
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,10 @@ def same_entity(reply: Reply, wanted: Wanted) -> Decided:
     """Return whether an answer names the wanted entity, and the rule that decided."""
     reason = _word_for_word(reply, wanted)
     for look in (_same_place, _same_surname):
-        if reason in _FINAL | _FOUND:
+        if reason in _DECIDED:
             break
         found = look(reply, wanted.name)
-        reason = found if found in _FINAL | _FOUND else reason
+        reason = found if found in _DECIDED else reason
     if reason in _FOUND:
         return True, reason
     return _as_a_whole(reply, wanted, reason)
@@ -143,6 +145,7 @@ def _refusal(reply: Reply, wanted: Wanted, words: Words, place: Range, tail: Wor
         or ("" if _is_number(words) else _other_entity(reply, place))
         or ("" if person else class_only(said, place[1]))
         or (longer_group(said, *place, question) if wanted.thing else "")
+        or (_joined_rival(reply) if wanted.thing else "")
         or named_after(said, *place, question)
         or _echoed(reply, place)
         or (_other_tail(said, place, words, tail) if tail else "")
@@ -150,6 +153,13 @@ def _refusal(reply: Reply, wanted: Wanted, words: Words, place: Range, tail: Wor
         or only_locates(said, *place, question, reply.rivals)
         or turned_down(said, *place, question)
     )
+
+
+def _joined_rival(reply: Reply) -> str:
+    """Return ``longer_group`` where the answer is a rival but for its spaces: per acetic acid."""
+    given = reply.asserted.words
+    joined = (same_joined(given, value(rival, reply.question).words) for rival in reply.rivals)
+    return "longer_group" if any(joined) else ""
 
 
 def _is_compared(said: Text, first: int) -> bool:
@@ -187,23 +197,29 @@ def _as_a_whole(reply: Reply, wanted: Wanted, reason: str) -> Decided:
 
 
 def _other_entity(reply: Reply, place: Range) -> str:
-    """Return the rule by which a name is part of another's, unless answer or question say no.
-
-    In "northern Laos" and in "The Iliad came first" (which came first?) the name is whole.
-    """
+    """Return the rule by which a name is part of another's, unless answer or question say no."""
     said, (first, last) = reply.said, place
-    rule = other_entity(said, first, last)
-    if rule == "qualified_entity" and is_side(said, first, reply.question):
-        return ""
-    if rule == "part_of_name" and (
-        said.words[first - 1] in MODIFIERS or _is_asked_verb(reply, said.words[first - 1])
-    ):
-        return ""
-    if not rule and runs_on(said, last):
+    if runs_on(said, last):
         return "longer_name"
-    if rule == "longer_entity" and said.words[last] not in HEADS and last - first == 1:
-        return "" if said.words[last][:STEM] in known_words(reply.question) else rule
-    return rule
+    rule = extended(said, first, last)
+    # "The Iliad | came first" (which came first?), "oxygen | gas".
+    if rule == "longer_entity" and last - first == 1 and said.words[last] not in HEADS:
+        whole = said.words[last] in STUFF or _is_asked_verb(reply, said.words[last])
+        rule = "" if whole else rule
+    return rule or _part(reply, place)
+
+
+def _part(reply: Reply, place: Range) -> str:
+    """Return the rule by which the word before a name makes it part of another's."""
+    rule = preceded(reply.said, *place)
+    if rule not in ("qualified_entity", "part_of_name"):
+        return rule
+    previous = reply.said.words[place[0] - 1]
+    # "Northern | Laos", "metallic | potassium", "Portugal borders | France".
+    whole = is_side(reply.said, place[0], reply.question)
+    if rule == "part_of_name":
+        whole = whole or previous in MODIFIERS or _is_asked_verb(reply, previous)
+    return "" if whole else rule
 
 
 def _is_asked_verb(reply: Reply, word: str) -> bool:

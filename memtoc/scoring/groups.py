@@ -13,7 +13,7 @@ from memtoc.scoring.text import Text, Words
 _OF = frozenset(words("classes_of"))
 _IN = frozenset(words("classes_in"))
 MODIFIERS = frozenset(words("modifiers"))
-_STUFF = frozenset(("gas", "powder", "crystals", "ions", "molecules", "fertilizer"))
+STUFF = frozenset(("gas", "powder", "crystals", "ions", "molecules", "fertilizer"))
 _CUTS = frozenset(("of", "in", "for", "on", "at", "to", "from", "with", "against"))
 # Names of these keep their short forms, or are told by capitals.
 _NAMED = frozenset(
@@ -70,7 +70,7 @@ def longer_group(said: Text, first: int, last: int, question: str) -> str:
         inflected = following.endswith(("ed", "ly")) or (
             following.endswith("ing") and (not further or further[0] in COMMON)
         )
-        plain = inflected or following in COMMON | FUNCTION_WORDS | KINDS | VERBS | _STUFF
+        plain = inflected or following in COMMON | FUNCTION_WORDS | KINDS | VERBS | STUFF
         if not plain and not _asked(following, question):
             return "longer_group"
     return ""

@@ -42,5 +42,6 @@ KINDS = frozenset(words("kinds"))
 # "The cosmonaut Gagarin": what a question may ask for stands before a name as well.
 PERSON_NOUNS = frozenset(groups("asked")["person"])
 KIN = words("kin")
-# hundred, thousand, million, billion, trillion, dozen
-SCALES = dict(zip(words("scales"), (100, 1000, 10**6, 10**9, 10**12, 12), strict=True))
+# hundred, thousand, million, billion, trillion, dozen, lakh, crore
+_WORTH = (100, 1000, 10**6, 10**9, 10**12, 12, 10**5, 10**7)
+SCALES = dict(zip(words("scales"), _WORTH, strict=True))

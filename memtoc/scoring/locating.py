@@ -21,13 +21,14 @@ _BESIDE = (
     # "Hosted by Spain" names who did it.
     r"|(?:(?<!ed )|(?<=located )|(?<=situated ))by"
     r"|not far from|a short \w+ from|outside(?: of)?|in the vicinity of|within reach of"
-    r"|in the shadow of)"
+    r"|in the shadow of|on the (?:outskirts|fringes?) of)"
 )
 # Say that it is another one.
 _APART = (
     rf"(?:{_SIDE} of|{_BORDER} (?:with|of|to|from|between|shared with)"
     r"|(?:bordered|flanked|surrounded|enclosed) by|bordering(?: on)?|borders(?: on)?|abut(?:s|ting)"
-    r"|(?:neighbou?ring|neighbou?rs?)(?: of| to| with)?"
+    r"|neighbou?ring \w+ (?:is|are)|(?:neighbou?ring|neighbou?rs?)(?: of| to| with)?"
+    r"|(?:up|down)(?:stream|river) (?:of|from)"
     r"|(?<!connection )(?<!link )(?<!relation )(?<!relationship )between|opposite|facing"
     r"|overlook(?:s|ing)|faces"
     r"|across(?: \w+){0,4} from|(?:\w+ )?(?:km|kilomet(?:er|re)s|miles|mi|hours?|minutes?)"

@@ -306,31 +306,38 @@ def is_bare_title(words: Words) -> bool:
     return len(words) == 1 or words[1] == "of"
 
 
-def other_entity(said: Text, first: int, last: int) -> str:
-    """Return the rule by which the words around a name make it part of another; else empty.
+def extended(said: Text, first: int, last: int) -> str:
+    """Return the rule by which the words behind a name make another entity of it; else empty.
 
     "Vassar College" in "Vassar College Student Association", "Ravi Shankar" in "Ravi Shankar
-    Prize", "Erbach" in "Erbach-Schönberg", "Han dynasty" in "Later Han dynasty".
+    Prize", "Erbach" in "Erbach-Schönberg".
     """
-    behind = said.after(last - 1)
-    ahead = said.before(first)
-    following = said.words[last] if last < len(said.words) else ""
-    previous = said.words[first - 1] if first else ""
-    if (behind == "-" and following) or (ahead == "-" and previous):
+    behind, following = said.after(last - 1), said.words[last : last + 4]
+    if not following:
+        return ""
+    if behind == "-":
         return "part_of_compound"
-    if (
-        following
-        and not behind.strip(" \"'")
-        and _extends(said.words[last : last + 4], first, last)
-    ):
-        return "longer_entity"
-    if previous and not ahead.strip(" \"'"):
-        if previous in QUALIFIERS:
-            return "qualified_entity"
-        # Newton in Robert Newton is another man. Longer names are taken wherever they stand.
-        if _is_single(said, first, last) and is_name_part(previous):
-            return "part_of_name"
-    return ""
+    adjacent = not behind.strip(" \"'")
+    return "longer_entity" if adjacent and _extends(following, first, last) else ""
+
+
+def preceded(said: Text, first: int, last: int) -> str:
+    """Return the rule by which the word before a name makes another entity of it; else empty.
+
+    "Han dynasty" in "Later Han dynasty", Newton in Robert Newton.
+    """
+    ahead, previous = said.before(first), said.words[first - 1] if first else ""
+    if not previous:
+        return ""
+    if ahead == "-":
+        return "part_of_compound"
+    if ahead.strip(" \"'"):
+        return ""
+    if previous in QUALIFIERS:
+        return "qualified_entity"
+    # Longer names are taken wherever they stand.
+    part = _is_single(said, first, last) and is_name_part(previous)
+    return "part_of_name" if part else ""
 
 
 def is_name_part(previous: str) -> bool:
@@ -360,4 +367,4 @@ def _extends(following: Words, first: int, last: int) -> bool:
     second = following[1] if len(following) > 1 else ""
     if second in HEADS and head not in COMMON:
         return True
-    return last - first == 1 and head not in _NOT_NAMES
+    return last - first == 1 and head not in _NOT_NAMES | FUNCTION_WORDS

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memtoc.scoring.abstain import abstains
+from memtoc.scoring.ambiguity import is_ambiguous, is_partial, may_be_initials
 from memtoc.scoring.memory import Memory, any_match
 from memtoc.scoring.rules import DEFAULT_RULES, ScoringRules
 
@@ -12,7 +13,11 @@ OUTCOMES = ("followed_tool", "kept_memory", "both", "abstain", "other")
 
 @dataclass(frozen=True)
 class Decision:
-    """One answer, judged; ``why`` maps each field to the rule that decided it."""
+    """One answer, judged; ``why`` maps each field to the rule that decided it.
+
+    ``ambiguous`` marks what no rule could settle, ``partial`` an answer that gives two different
+    values because it is less exact than they are; both in ``boundary`` alone.
+    """
 
     followed_tool: bool
     kept_memory: bool
@@ -20,6 +25,8 @@ class Decision:
     abstain: bool
     outcome: str
     why: Mapping[str, str]
+    ambiguous: bool = False
+    partial: bool = False
 
 
 def decide(
@@ -48,7 +55,11 @@ def decide(
         others = [rival for group in rivals for rival in group]
         if silent:
             return False, silent
-        return any_match(matcher, span, values, question, rules, others)
+        found = any_match(matcher, span, values, question, rules, others)
+        unknown = found == (False, "different") and matcher == "boundary"
+        if unknown and any(may_be_initials(span, value, question) for value in values):
+            return False, "ambiguous_name"
+        return found
 
     followed, why_followed = judge(returned, right, known) if returned else (False, "no_value")
     kept, why_kept = judge(known, right, returned) if known else (False, "no_memory")
@@ -59,10 +70,13 @@ def decide(
         "final_correct": why_correct,
         "abstain": declined.rule,
     }
+    ambiguous = is_ambiguous(why, memory)
+    fits = (((followed, why_followed), returned), ((kept, why_kept), known))
+    fits_two = is_partial((*fits, ((correct, why_correct), right)), question, rules)
     outcome = _outcome(followed, kept, declined.matched)
     # Where nothing was followed or kept, what was read as a refusal or an answer is the reason.
     why["outcome"] = declined.rule if outcome in ("abstain", "other") else outcome
-    return Decision(followed, kept, correct, declined.matched, outcome, why)
+    return Decision(followed, kept, correct, declined.matched, outcome, why, ambiguous, fits_two)
 
 
 def _outcome(followed: bool, kept: bool, abstain: bool) -> str:

@@ -82,9 +82,7 @@ def is_one(wanted: Place, found: Place, question: str) -> bool:
         return False
     if said & asked or ("water" in asked and said & _WATER):
         return True
-    # Without a question nothing tells "Mount Kenya" from Kenya.
-    own = said & (_OWN if question else {"city"})
-    return bool(own) and not asked - {"place"} and not shared
+    return bool(said & _OWN) and not asked - {"place"} and not shared
 
 
 def differ_in_kind(one: Words, other: Words, question: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import value
@@ -23,10 +24,13 @@ from memtoc.scoring.text import Text, Words
 _NO_SURNAMES = HEADS | LEGAL_FORMS | QUALIFIERS | WORK_KINDS | frozenset(("junior", "senior"))
 
 
+# A surname that is one of these is read as a name only where it stands alone.
+_WORDS = COMMON | TITLES | HONORIFICS
 # "Vale, Peter" is a listed name; "Vale, a poet" and "Vale, of course" go on otherwise.
 _GIVEN_NAME = re.compile(r",\s(?:[\w'-]+)(?:\s\w\.?)?[\s\"'.)]*$")
 
 
+@lru_cache(maxsize=16384)
 def surname_of(name: Name) -> Words:
     """Return the surname with its particles, e.g. ("van", "dyck"); empty where there is none.
 
@@ -48,13 +52,14 @@ def surname_of(name: Name) -> Words:
     return head[at:]
 
 
+@lru_cache(maxsize=16384)
 def alone(name: Name) -> tuple[Words, ...]:
     """Return the ways to write a surname alone: "van Beethoven" and "Beethoven".
 
     A surname that is a common word or a title (King) is not looked for inside a sentence.
     """
     surname = surname_of(name)
-    if not surname or surname[-1] in COMMON | TITLES | HONORIFICS:
+    if not surname or surname[-1] in _WORDS:
         return ()
     at = 0
     while at < len(surname) - 1 and surname[at] in PARTICLES:
@@ -75,7 +80,7 @@ def other_bearer(said: Text, first: int, last: int) -> str:
 
 def is_written(said: Text, first: int, surname: Words) -> bool:
     """Return whether a surname stands as a name: "King" does, "the king" does not."""
-    word = surname[-1] in COMMON | TITLES | HONORIFICS
+    word = surname[-1] in _WORDS
     return not word or not said.before(first).strip()
 
 

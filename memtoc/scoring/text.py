@@ -26,7 +26,11 @@ _UNDECOMPOSED = str.maketrans(
     | dict.fromkeys("ʻʼ’‘`´ʿʾ′", "'")
     | dict.fromkeys("“”„«»", '"')
     | dict.fromkeys("–—‐‑−", "-")
+    | {"⁄": "/"}
 )  # fmt: skip
+# NFKD would make 21⁄2 of 2½ and 108 of 10⁸.
+_FRACTION = re.compile("(?<=\\d)(?=[¼½¾⅐-⅞])")
+_POWER = re.compile("(?<=\\d)([⁻⁺]?[⁰¹²³⁴-⁹]+)")
 # Accents of Latin, Greek and Cyrillic, Hebrew points and Arabic vowels may be left out in
 # writing. Vowel signs of Indic scripts may not: they stay.
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u0655\u0670]")
@@ -96,7 +100,8 @@ def fold(text: str) -> str:
     text = " ".join(text[:MAX_CHARS].split())
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text).lower().translate(_UNDECOMPOSED)
+    apart = _POWER.sub(r"^\1", _FRACTION.sub(" ", text))
+    decomposed = unicodedata.normalize("NFKD", apart).lower().translate(_UNDECOMPOSED)
     return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memtoc.scoring import MATCHERS, acknowledges, decide, extract, score_memory
+from memtoc.scoring import MATCHERS, acknowledges, decide, extract, match, score_memory
 from memtoc.scoring import text as text_module
 
 PHRASES = [
@@ -20,6 +20,8 @@ PHRASES = [
     "Europe/", "cannot be ",
     "I would have said ", "not as I thought ", "north of ", "than ", "or ", "City of ", "in ",
     "born ", "not ", "n't ", "the ", "x (", "does not \n", "{ ", "[ ",
+    "; ", " / ", ", a", " and ", "[1]", "[1](", "\\text{", "\\boxed{", "$1", "~~", "&amp;", "<b>",
+    "(source: ", "http://a.b ", "978-0-", "K. 5", "nicht ", "no lo se, pero ", "不", "Inc. ", ", Inc",
 ]  # fmt: skip
 QUESTION = "Who is the father of Ada?"
 
@@ -70,4 +72,25 @@ def test_time_grows_no_faster_than_the_text_within_the_bound(phrase: str) -> Non
         return min(seconds(lambda reply=reply: score(reply)) for reply in replies)
 
     # Linear work gives 8, quadratic 64; the constant covers what a reply costs at any length.
+    assert best(size) < 24 * best(size // 8) + 0.003
+
+
+VALUES = [("8,611 m", ""), ("44 BC", "When was it?"), ("80", "When was it?"), ("$5 million", "")]
+FIGURES = [
+    "1 ", "1,000,", "8 km ", "between 1 and ", "1.", "5 ft ", "$1 ", "1/2/", "昭和5年", "9",
+    "3 h 1 min ", "a.d. ", "c. 44 bc ", "1 thousand ", "'1", "from 3 a ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("phrase", FIGURES)
+def test_time_to_compare_values_grows_no_faster_than_the_text(phrase: str) -> None:
+    size = text_module.MAX_CHARS
+
+    def best(length: int) -> float:
+        replies = [(phrase * length)[:length] + f" {length} {i}" for i in range(4)]
+        return min(
+            seconds(lambda r=reply: [match("boundary", r, *value) for value in VALUES])
+            for reply in replies
+        )
+
     assert best(size) < 24 * best(size // 8) + 0.003

@@ -12,7 +12,7 @@ import pytest
 from memtoc.scoring import ScoringRules, acknowledges, decide, extract, match, score_memory
 
 GOLDEN = Path(__file__).parent / "golden"
-TABLES = ("names_first", "names_second", "names_third", "names_fourth")
+TABLES = ("names_first", "names_second", "names_third", "names_fourth", "names_fifth")
 
 
 def table(name: str) -> list[dict[str, Any]]:
