@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 
@@ -100,13 +100,24 @@ def _screen(job: Build) -> str:
 
 def _distract(job: Build) -> str:
     wanted = job.settings
-    settings = stages.DistractSettings(wanted.seed, wanted.last_year, wanted.redraw_temporal)
+    aliases = _aliases(wanted)
+    settings = stages.DistractSettings(
+        wanted.seed, wanted.last_year, wanted.redraw_temporal, aliases
+    )
     with _wikidata(job) as client, bar("wrong values") as progress:
         counts = stages.distract_stage(job.work, settings, client, progress)
         asked = f"; {client.requests} requests to Wikidata" if client else ""
-    far = counts.pop("far")
-    job.say("distract", f"near: {_listed(counts)}; far: {far}{asked}")
+    far, found = counts.pop("far"), counts.pop("aliases", 0)
+    left_out = counts.pop("aliases_left_out", 0)
+    names = f"; other names of golds: {found}" if found or left_out else ""
+    names += f" ({left_out} too near to a wrong value, left out)" if left_out else ""
+    job.say("distract", f"near: {_listed(counts)}; far: {far}{names}{asked}")
     return ""
+
+
+def _aliases(settings: BuildSettings) -> Literal["sought", "all"]:
+    chosen = settings.distractors
+    return chosen.aliases if isinstance(chosen, FromWikidata) else "sought"
 
 
 @contextmanager
@@ -114,7 +125,7 @@ def _wikidata(job: Build) -> Iterator[Wikidata | None]:
     """Open a client if one is wanted and any question needs it."""
     chosen = job.settings.distractors
     # A build of dates and time zones alone needs no network, and so no user agent.
-    if not isinstance(chosen, FromWikidata) or not stages.needs_wikidata(job.work):
+    if not isinstance(chosen, FromWikidata) or not stages.needs_wikidata(job.work, chosen.aliases):
         yield None
         return
     with Wikidata(chosen) as client:

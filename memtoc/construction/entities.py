@@ -14,6 +14,7 @@ from harness.seeds import generator
 from memtoc.benchmark.drafts import Draft, WrongValues, names, natural_key, words_of
 from memtoc.benchmark.families import asked_by
 from memtoc.benchmark.kinds import ROOT_KINDS, kind_of
+from memtoc.construction.aliases import aliases_of
 from memtoc.construction.checks import scored_as_one
 from memtoc.construction.wikidata import ITEM, Entity, Wikidata
 
@@ -177,6 +178,9 @@ def _wrong_values(source: Wikidata, draft: Draft, resolution: Resolution, seed: 
     if far is not None:
         provenance |= {"far": asdict(facts_of(far)), "far_search": far_log}
     resolved = near is not None and not lost_country
+    given = [value.label for value in (near if resolved else None, far) if value and value.label]
+    aliases = aliases_of(source, gold, draft.gold, given)
+    provenance["aliases"] = aliases.provenance
     return WrongValues(
         id=draft.id,
         near=near.label if near is not None and resolved else None,
@@ -184,10 +188,25 @@ def _wrong_values(source: Wikidata, draft: Draft, resolution: Resolution, seed: 
         branch="wikidata" if resolved else "authored",
         unresolved="" if resolved else ("lost_country" if lost_country else "no_candidate"),
         alternatives=tuple(name for other in resolution.others for name in other.names),
-        gold_aliases=tuple(name for name in gold.names if words_of(name) != words_of(draft.gold)),
+        gold_aliases=aliases.kept,
         near_aliases=near.aliases if near is not None and resolved else (),
         provenance=provenance,
     )
+
+
+def with_aliases(source: Wikidata, draft: Draft, values: WrongValues) -> WrongValues:
+    """Return wrong values that Wikidata did not give, with the other names of the gold's item.
+
+    Where the gold cannot be told apart there, the provenance holds the reason.
+    """
+    found = resolve(source, draft.text, draft.gold)
+    if found.gold is None:
+        note: dict[str, Any] = {"unresolved": found.reason}
+        return replace(values, provenance={**values.provenance, "aliases": note})
+    given = [value for value in (values.near, values.far) if value]
+    aliases = aliases_of(source, found.gold, draft.gold, given)
+    provenance = {**values.provenance, "aliases": aliases.provenance}
+    return replace(values, gold_aliases=aliases.kept, provenance=provenance)
 
 
 def near_steps(facts: Facts, kind: str) -> tuple[Step, ...]:

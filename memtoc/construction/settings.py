@@ -18,9 +18,10 @@ STAGES = ("screen", "distract", "author", "check", "review", "fold", "write")
 
 @dataclass(frozen=True, kw_only=True)
 class FromWikidata(WikidataSettings):
-    """Take wrong entities from Wikidata."""
+    """Take wrong entities from Wikidata, and other names of the golds."""
 
     name: Literal["wikidata"]
+    aliases: Literal["sought", "all"]
 
 
 @dataclass(frozen=True)

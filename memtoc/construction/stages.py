@@ -18,6 +18,7 @@ from memtoc.benchmark.folds import assign_folds, crossings, imbalance, load_fold
 from memtoc.benchmark.kinds import TEMPORAL
 from memtoc.benchmark.sheets import write_csv
 from memtoc.construction import tables
+from memtoc.construction.aliases import alias_counts
 from memtoc.construction.assembly import (
     assemble,
     counts_of,
@@ -28,7 +29,7 @@ from memtoc.construction.assembly import (
 )
 from memtoc.construction.checks import Report, as_json, as_markdown, check, counted
 from memtoc.construction.collecting import Collected, collect
-from memtoc.construction.entities import entity_distractors
+from memtoc.construction.entities import entity_distractors, with_aliases
 from memtoc.construction.forms import AUTHORING, REVIEW, authoring_rows, review_rows
 from memtoc.construction.review import read_overlay, reviewed, verdicts, write_overlay
 from memtoc.construction.screening import screen
@@ -41,6 +42,8 @@ _KEPT_SOURCE = "source"
 # Kinds whose wrong values are never sought in Wikidata, and those that are no entities at all.
 _UNSOUGHT = ("number", "work")
 _NO_ENTITIES = (*TEMPORAL, *_UNSOUGHT)
+# Works have other names; numbers and dates have other notations, which the scorer reads.
+_NO_NAMES = (*TEMPORAL, "number")
 # What every stage after authoring reads to put the questions together.
 _READ = (tables.SOURCE, tables.SCREENED, tables.DISTRACTORS, tables.AUTHORED)
 
@@ -125,12 +128,15 @@ class DistractSettings:
     """How wrong values are drawn.
 
     ``last_year`` is the last year before the future. ``redraw_temporal`` draws dates, years and
-    time zones from the seed even if the source brings wrong values of its own.
+    time zones from the seed even if the source brings wrong values of its own. ``aliases`` is for
+    which golds Wikidata is asked for other names: those whose wrong values are ``sought`` there, or
+    ``all`` but dates, time zones and numbers.
     """
 
     seed: int
     last_year: int
     redraw_temporal: bool = True
+    aliases: Literal["sought", "all"] = "sought"
 
 
 def distract_stage(
@@ -150,23 +156,32 @@ def distract_stage(
     for number, draft in enumerate(kept):
         if progress is not None:
             progress(number, len(kept))
-        wrong.append(_wrong_values(draft, sources.get(draft.id), settings, wikidata))
+        values = _wrong_values(draft, sources.get(draft.id), settings, wikidata)
+        if wikidata is not None and _lacks_names(draft, values, settings):
+            values = with_aliases(wikidata, draft, values)
+        wrong.append(values)
     tables.write_distractors(folder, wrong)
     counts = Counter(values.unresolved or values.branch for values in wrong)
     counts["far"] = sum(values.far is not None for values in wrong)
+    counts.update(alias_counts(wrong))
     facts = asdict(settings) | {"counts": dict(sorted(counts.items()))}
     reads = [tables.SOURCE, tables.SCREENED]
     tables.record(folder, "distract", facts, reads, [tables.DISTRACTORS])
     return dict(sorted(counts.items()))
 
 
-def needs_wikidata(folder: Path) -> int:
-    """Return how many kept questions without a near value Wikidata could give one for."""
+def needs_wikidata(folder: Path, aliases: Literal["sought", "all"] = "sought") -> int:
+    """Return how many kept questions Wikidata could give a near value for, or other names."""
     given = {question.id for question in tables.read_source(folder) if question.near is not None}
-    return sum(
-        not draft.dropped and draft.kind not in _NO_ENTITIES and draft.id not in given
-        for draft in tables.read_screened(folder)
-    )
+    drafts = [draft for draft in tables.read_screened(folder) if not draft.dropped]
+    if aliases == "all":
+        return sum(draft.kind not in _NO_NAMES for draft in drafts)
+    return sum(draft.kind not in _NO_ENTITIES and draft.id not in given for draft in drafts)
+
+
+def _lacks_names(draft: Draft, values: WrongValues, settings: DistractSettings) -> bool:
+    wanted = settings.aliases == "all" and draft.kind not in _NO_NAMES
+    return wanted and "aliases" not in values.provenance
 
 
 def _wrong_values(

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import httpx
+from pydantic import Field
 
 from harness.errors import UserError
 from harness.files import write_atomic
@@ -29,6 +30,12 @@ _TIME = re.compile(r"([+-])(\d{1,16})-\d\d-\d\dT")
 _MOST_BYTES = 32 * 2**20
 # The entity API takes at most 50 ids a request.
 _BATCH = 50
+_MOST_LANGUAGES = 30
+# Codes as Wikidata has them: de, pt-br, zh-hans.
+Languages = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]{2,8}){0,2}$")], ...],
+    Field(min_length=1, max_length=_MOST_LANGUAGES),
+]
 
 Parsed = TypeVar("Parsed")
 
@@ -39,6 +46,7 @@ class WikidataSettings:
 
     ``attempts`` counts the first try; between tries the pause doubles from ``backoff`` up to
     ``longest_wait``. A server that asks for a longer wait ends the build, with its answers kept.
+    ``languages`` are those of a gold's other names.
     """
 
     endpoint: str
@@ -50,6 +58,7 @@ class WikidataSettings:
     attempts: int = 5
     backoff: float = 2.0
     longest_wait: float = 120.0
+    languages: Languages = ("en",)
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,23 @@ class Wikidata:
             }
             found |= self._ask(self.settings.api, params, _entities)[0]
         return found
+
+    def names(self, entity: Entity) -> tuple[tuple[str, ...], str]:
+        """Return an item's labels and aliases in the languages of the settings, and the day.
+
+        English names alone are on the entity already, and cost no request; their day is empty.
+        """
+        languages = self.settings.languages
+        if languages == ("en",):
+            return entity.names, ""
+        params = {
+            "action": "wbgetentities",
+            "ids": entity.id,
+            "props": "labels|aliases",
+            "languages": "|".join(languages),
+            "format": "json",
+        }
+        return self._ask(self.settings.api, params, lambda body: _names(body, languages))
 
     def search(self, name: str) -> list[str]:
         """Return the ids of the items that the service finds for an English label or alias."""
@@ -296,6 +322,18 @@ def _entities(body: Any) -> dict[str, Entity]:
             if "redirects" in raw:
                 found[str(raw["redirects"]["from"])] = entity
     return found
+
+
+def _names(body: Any, languages: Sequence[str]) -> tuple[str, ...]:
+    """Return the label and the aliases of the one item of a reply, language by language."""
+    (raw,) = body["entities"].values()
+    # An empty map arrives as [] from the service.
+    labels, aliases = raw.get("labels") or {}, raw.get("aliases") or {}
+    found: list[str] = []
+    for language in languages:
+        found += [str(labels[language]["value"])] if language in labels else []
+        found += [str(alias["value"]) for alias in aliases.get(language, ())]
+    return tuple(found)
 
 
 def _entity(raw: Mapping[str, Any]) -> Entity:

@@ -109,7 +109,9 @@ def _by_names(answer: str, target: str, question: str, decided: Decided) -> Deci
 
 
 # What a comparison of words leaves to the knowledge of names.
-_OPEN = frozenset(("different", "part_of_name", "longer_entity", "no_number", "part_of_compound"))
+_OPEN = frozenset(
+    ("different", "part_of_name", "longer_entity", "longer_name", "no_number", "part_of_compound")
+)
 
 
 def _same_amount(reply: Reply, sought: Target) -> Decided:

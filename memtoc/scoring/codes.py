@@ -27,6 +27,7 @@ _LABEL = re.compile(
     r"(?:[- ]?1[03]\b)?(?: code| number)?"
     r"(?:\s?(?:no|nr)\.)?[:.]?(?=[\s\d+(])|(?<=[\s.])(?:no|nr|number)\.?\s(?=\d)|№|#"
 )
+_COMMA_IN_CODE = re.compile(r"(?<=\d),(?=\s(?:no|nr|number|№))")  # Op. 18, No. 4
 _NOT_IN_CODES = re.compile(r"[,;$€£¥₹%°\"'\n]|\d(?:st|nd|rd|th)\b")
 _ASKS_CODE = re.compile(
     r"\b(?:isbn|issn|phone|telephone|fax|hotline|dial\w*|zip|postal|postcode|serial number"
@@ -87,7 +88,7 @@ def _asks(pattern: re.Pattern[str], question: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _code_of(sought: str, question: str) -> _Code | None:
-    shown = _LABEL.sub(" ", sought).strip(" .:()*")
+    shown = _LABEL.sub(" ", _COMMA_IN_CODE.sub("", sought)).strip(" .:()*")
     runs = _runs_of(shown, question)
     figures = sum(len(run) for run in runs if run[0].isdigit())
     if not figures or len(runs) > 12 or _NOT_IN_CODES.search(shown):

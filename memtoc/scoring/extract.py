@@ -8,7 +8,6 @@ line goes (``markup.py``).
 
 import re
 from dataclasses import dataclass
-from itertools import dropwhile
 
 from harness.thoughts import after_thoughts, opens_thought
 from memtoc.scoring.markup import box_goes_on, boxed, undressed
@@ -128,14 +127,14 @@ def _trim(line: str) -> str:
 
 def _behind(text: str) -> str:
     """Return the answer behind a marker: its box, its bullets, or its first line with words."""
-    shown = (line for line in text.split("\n") if not _FENCE.fullmatch(line))
-    lines = list(dropwhile(lambda line: not _bare(line), shown))
-    if lines and box_goes_on(lines[0]):
-        return _bare(boxed(text) or "")
-    listed = _bullets(lines)
-    if len(listed) > 1:
-        return "; ".join(listed)
-    return _bare(lines[0]) if lines else ""
+    lines = [line for line in text.split("\n") if not _FENCE.fullmatch(line)]
+    for at, line in enumerate(lines):
+        if first := _bare(line):
+            if box_goes_on(line):
+                return _bare(boxed(text) or "")
+            listed = _bullets(lines[at:])
+            return "; ".join(listed) if len(listed) > 1 else first
+    return ""
 
 
 def _bare(line: str) -> str:

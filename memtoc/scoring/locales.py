@@ -33,6 +33,8 @@ _THE = re.compile(r"\bthe\b")
 _BRACKETED = re.compile(r"^([^()]{1,80})\(([^()]{1,80})\)$")
 # Names of more words than this are no names; in scripts without spaces each sign is a word.
 _MOST_WORDS, _MOST_SIGNS = 7, 14
+# A runaway reply is read this far for names.
+_MOST_CHARS = 400
 # Regional indicators: the flag of Germany is the letters D and E.
 _FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
 _TERRITORY = re.compile(r"[A-Z]{2}")
@@ -57,10 +59,10 @@ def same_local_name(answer: str, target: str, question: str) -> tuple[bool, str]
 
     None where the question asks for none of them, the target names none, or the answer another.
     """
+    asked = asked_kinds(question)
+    answer, target = answer[:_MOST_CHARS], target[:_MOST_CHARS]
     for kind in KINDS:
-        if kind not in asked_kinds(question):
-            continue
-        wanted = _wanted(kind, target, question)
+        wanted = _wanted(kind, target, question) if kind in asked else _NONE
         if not wanted:
             continue
         whole = _whole(kind, answer)
@@ -199,6 +201,8 @@ def _longest(kind: str, said: Text, at: int, raw: str) -> tuple[int, Codes]:
 def _in_sentence(kind: str, shown: str, raw: str) -> Codes:
     """Return what words inside a text name; a short form or code is written in capitals."""
     key = _key(shown)
+    if not key:
+        return _NONE
     if kind == "currency" and len(key) == 3 and key.upper() in _codes(kind):
         return frozenset((key.upper(),)) if key.upper() in raw else _NONE
     if len(key) <= 3 and key.isascii():

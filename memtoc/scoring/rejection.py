@@ -34,6 +34,8 @@ _NEGATED_BEFORE = re.compile(
     r"|\b(?:rather than|instead of|(?<!none )(?<!no )other than|opposed to|contrary to|unlike"
     r"|except|excluding"
     r"|without)\b(?:\s\S+){0,5}?\s?$"
+    # In other languages straight before the value alone: nicht Rom, pas en France.
+    r"|\b(?:nicht|pas|niet|nao|inte|ikke|не)\s(?!nur\b)(?:\w{1,4}\s)?$"
 )
 # Two negatives affirm: no doubt, not unlikely.
 _AFFIRMED = re.compile(

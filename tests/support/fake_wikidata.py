@@ -12,9 +12,13 @@ from support.servers import serving
 ENTITY = "http://www.wikidata.org/entity/"
 
 
-def item(label, *aliases, sitelinks=5, **claims):
-    """An item of the world; claims as P21="Q6581097", P569="+1937-11-30T00:00:00Z" or lists."""
-    return {"label": label, "aliases": aliases, "sitelinks": sitelinks, "claims": claims}
+def item(label, *aliases, sitelinks=5, names=None, **claims):
+    """An item of the world; claims as P21="Q6581097", P569="+1937-11-30T00:00:00Z" or lists.
+
+    ``names`` has the label and the aliases by language, besides the English ones.
+    """
+    known = {"label": label, "aliases": aliases, "sitelinks": sitelinks, "claims": claims}
+    return known | {"names": names or {}}
 
 
 def statements(values):
@@ -54,7 +58,7 @@ class World:
         values = self.items[name]["claims"].get(prop, [])
         return values if isinstance(values, list) else [values]
 
-    def entity(self, name):
+    def entity(self, name, languages=("en",)):
         target = self.redirects.get(name, name)
         if target not in self.items:
             return {"id": name, "missing": ""}
@@ -68,6 +72,10 @@ class World:
             "claims": {p: statements(v) for p, v in known["claims"].items()},
             "sitelinks": {f"l{n}wiki": {"title": "x"} for n in range(known["sitelinks"])},
         }
+        for language in set(languages) & set(known["names"]):
+            label, *aliases = known["names"][language]
+            raw["labels"] = dict(raw["labels"]) | {language: {"language": language, "value": label}}
+            raw["aliases"][language] = [{"language": language, "value": a} for a in aliases]
         if target != name:
             raw["redirects"] = {"from": name, "to": target}
         return raw
@@ -156,7 +164,8 @@ def serve(world, faults=()):
             if asked["action"] == "wbsearchentities":
                 return world.search(asked["search"])
             ids = asked["ids"].split("|")
-            return {"entities": {i: world.entity(i) for i in ids}, "success": 1}
+            languages = asked["languages"].split("|")
+            return {"entities": {i: world.entity(i, languages) for i in ids}, "success": 1}
 
         def reply(self, status, body, headers):
             self.send_response(status)

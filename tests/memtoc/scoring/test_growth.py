@@ -20,6 +20,9 @@ PHRASES = [
     "Europe/", "cannot be ",
     "I would have said ", "not as I thought ", "north of ", "than ", "or ", "City of ", "in ",
     "born ", "not ", "n't ", "the ", "x (", "does not \n", "{ ", "[ ",
+    "; ", " / ", ", a", " and ", "[1]", "[1](", "\\text{", "\\boxed{", "$1", "~~", "&amp;", "<b>",
+    "(source: ", "http://a.b ", "978-0-", "K. 5", "nicht ", "no lo se, pero ", "不", "Inc. ",
+    ", Inc",
 ]  # fmt: skip
 QUESTION = "Who is the father of Ada?"
 
