@@ -30,7 +30,8 @@ _PAST = (
     r"|(?:was|were|been|felt) (?:sure|certain|convinced|confident|positive|persuaded"
     r"|under the impression|of the opinion|thinking|leaning|inclined|tempted|going to say"
     r"|about to say|expecting|picturing|remembering)"
-    r"|was (?:to|about to) (?:say|answer)|had (?!(?:no|not|never|to)\b))"
+    r"|was (?:to|about to) (?:say|answer)"
+    r"|had (?:[\w.-]+ ){1,6}?in (?:my )?(?:mind|head)|had (?:learned|learnt))"
 )
 # The writer's own former belief; "as I thought" confirms, and is none.
 _OWN = (
@@ -62,6 +63,9 @@ _AFTER = re.compile(
     r"|(?:the )?first (?:thing )?(?:that )?(?:came|to come|sprang) to mind\b"
     r"|came to (?:my )?mind(?: first| at first| initially)?\b)"
 )
+# "I had X in mind"
+_HAD = re.compile(r"\b(?:i|we) had (?:the |an? )?$")
+_IN_MIND = re.compile(r" in (?:my )?(?:mind|head)\b")
 # "I thought it was X, and I still do" holds on to X.
 _HOLDS = re.compile(
     r"\b(?:still|stick (?:with|to|by)|stay with|stand by|keep|hold to|nonetheless|rightly"
@@ -97,4 +101,5 @@ def believed(before: str, behind: str) -> bool:
     if _HOLDS.search(before) or _HOLDS.search(behind[:60]):
         return False
     # What follows is the value, and no end of the clause.
-    return bool(FORMER.search(before + "_")) or bool(_AFTER.match(behind))
+    in_mind = _HAD.search(before) and _IN_MIND.match(behind)
+    return bool(FORMER.search(before + "_") or _AFTER.match(behind) or in_mind)

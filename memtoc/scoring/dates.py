@@ -30,7 +30,8 @@ _SHORT = r"\d\d(?=\s*(?:$|[.,;)]))"
 # itself has four digits and lies between 1000 and 2099, or has its era; other figures are numbers.
 _FORMS = (
     r"(?P<y1>\d{4})(?:[-/]|\.\s?)(?P<m1>\d{1,2})(?:[-/]|\.\s?)(?P<d1>\d{1,2})(?:t[\d:.]+z?)?",
-    rf"(?P<d2>{_DAY})(?:\s+day)?{_GAP}(?:of\s+)?(?P<m2>{_MONTH})\b\.?{_GAP}"
+    # "10 or 11 June 323 BC" gives both.
+    rf"(?:(?P<e2>{_DAY})\sor\s(?:the\s)?)?(?P<d2>{_DAY})(?:\s+day)?{_GAP}(?:of\s+)?(?P<m2>{_MONTH})\b\.?{_GAP}"
     rf"(?:in\s+|of\s+)?(?:the year\s+)?(?P<y2>{_YEAR}|{_SHORT})",
     rf"(?P<m3>{_MONTH})\b\.?{_GAP}(?:the\s+)?(?P<d3>{_DAY}){_GAP}(?:in\s+|of\s+)?"
     rf"(?P<y3>{_YEAR}|{_SHORT})",
@@ -64,8 +65,9 @@ class Date:
     """A date or a part of one; ``start`` and ``end`` are characters of the text's ``shown``.
 
     ``days`` are (month, day) pairs: none if it gives a year alone, two if it can be read both ways
-    (04/05/1920), which ``order`` then tells as written. A day of 0 stands for a month alone, a year
-    of 0 for a day without its year. Years BC are negative. ``short`` marks a year of two figures.
+    (04/05/1920), which ``order`` then tells as written, or gives two (10 or 11 June). A day of 0
+    stands for a month alone, a year of 0 for a day without its year. Years BC are negative.
+    ``short`` marks a year of two figures.
     """
 
     year: int
@@ -97,7 +99,8 @@ def _western(shown: str) -> Iterator[Date]:
         written = next((match[f"y{i}"] for i in _WITH_YEAR if match[f"y{i}"]), "0")
         figures = re.sub(r"\D", "", written)
         year = int(figures) * (-1 if _IS_BC.search(match.group()) else 1)
-        order = (int(match["a5"]), int(match["b5"])) if len(days) > 1 else None
+        unsure = match["a5"] and len(days) > 1
+        order = (int(match["a5"]), int(match["b5"])) if unsure else None
         short = len(figures) == 2 and not _HAS_ERA.search(match.group())
         yield Date(year, days, match.start(), match.end(), order, short)
 
@@ -115,9 +118,10 @@ def _days(match: re.Match[str]) -> Iterator[tuple[int, int]]:
         if month:
             number = int(month) if month.isdigit() else MONTH_NUMBER[month]
             day = match[f"d{i}"] if i not in ("6", "10") else ""
-            given = _day(day) if day else 0
-            if _is_day(number, given or 1):
-                yield number, given
+            others = [match["e2"]] if i == "2" and match["e2"] else []
+            for given in [_day(text) for text in (day, *others)] if day else [0]:
+                if _is_day(number, given or 1):
+                    yield number, given
 
 
 def _is_day(month: int, day: int) -> bool:

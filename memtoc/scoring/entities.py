@@ -143,7 +143,7 @@ def _refusal(reply: Reply, wanted: Wanted, words: Words, place: Range, tail: Wor
     return (
         ("bare_title" if is_bare_title(words) and words != said.words else "")
         or ("" if _is_number(words) else _other_entity(reply, place))
-        or ("" if person else class_only(said, place[1]))
+        or ("" if person else class_only(said, *place, reply.rivals))
         or (longer_group(said, *place, question) if wanted.thing else "")
         or (_joined_rival(reply) if wanted.thing else "")
         or named_after(said, *place, question)

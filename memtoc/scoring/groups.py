@@ -4,32 +4,40 @@
 "acetyl salicylic acid"; "sulfur" is not "sulfur dioxide".
 """
 
+from collections.abc import Sequence
+
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import STEM, known_words
 from memtoc.scoring.lexicon import COMMON, FUNCTION_WORDS, KINDS, VERBS, words
 from memtoc.scoring.names import Name, is_name_part
-from memtoc.scoring.text import Text, Words
+from memtoc.scoring.text import Text, Words, occurs, read
 
 _OF = frozenset(words("classes_of"))
 _IN = frozenset(words("classes_in"))
+_FIELDS = frozenset(words("fields"))
 MODIFIERS = frozenset(words("modifiers"))
 STUFF = frozenset(("gas", "powder", "crystals", "ions", "molecules", "fertilizer"))
 _CUTS = frozenset(("of", "in", "for", "on", "at", "to", "from", "with", "against"))
 # Names of these keep their short forms, or are told by capitals.
-_NAMED = frozenset(
-    ("person", "place", "work", "company", "organization", "award", "battle", "treaty")
-)
+_NAMED = frozenset(words("asked_named"))
 _THINGS = frozenset(("substance", "element", "species"))
 
 
-def class_only(said: Text, last: int) -> str:
-    """Return ``class_only`` for a class up to ``last`` that "of" or "in" narrows behind it."""
-    following = said.words[last : last + 1]
+def class_only(said: Text, first: int, last: int, rivals: Sequence[str]) -> str:
+    """Return ``class_only`` where a name is a class that "of" or "in" narrows behind it.
+
+    "In" and "for" narrow a prize before its field, or where a rival is named so: not in "the World
+    Cup in 1998".
+    """
+    noun, following = said.words[last - 1], said.words[last : last + 1]
     if said.after(last - 1).strip():
         return ""
-    noun = said.words[last - 1]
-    alone = noun in _OF and following == ("of",)
-    return "class_only" if alone or (noun in _IN and following in (("in",), ("for",))) else ""
+    narrowed = noun in _OF and following == ("of",)
+    if noun in _IN and following in (("in",), ("for",)):
+        longer = (*said.words[first:last], *following)
+        field = not _FIELDS.isdisjoint(said.words[last + 1 : last + 2])
+        narrowed = field or any(occurs(longer, read(rival).words) for rival in rivals)
+    return "class_only" if narrowed else ""
 
 
 def is_cut(one: Name, other: Name, question: str) -> bool:
@@ -60,7 +68,9 @@ def longer_group(said: Text, first: int, last: int, question: str) -> str:
     if first and not ahead.strip(" \"'"):
         previous = said.words[first - 1]
         verb = previous.endswith("ed") and first > 1 and said.words[first - 2] in COMMON
-        plain = previous in MODIFIERS or verb or _asked(previous, question)
+        # Of what make or sort it is: electric, professional, Scottish.
+        kind = previous.endswith(("ic", "al", "ish", "ian", "an"))
+        plain = previous in MODIFIERS or verb or kind or _asked(previous, question)
         if is_name_part(previous) and not plain:
             return "longer_group"
     if last < len(said.words) and not behind.strip(" \"'"):

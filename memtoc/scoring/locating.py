@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from memtoc.scoring.asked import asked_kinds
 from memtoc.scoring.claims import value
-from memtoc.scoring.lexicon import COMMON, COPULAS
+from memtoc.scoring.lexicon import COMMON, COPULAS, words
 from memtoc.scoring.text import Text, read
 
 _REACH = 120
@@ -54,6 +54,7 @@ _ASKS_RELATION = re.compile(
     rf"\b(?:{_APART}|{_BESIDE}|{_BORDER}|shares?|closest|neighbou?r\w*|adjacent|adjoin\w*|flank\w*"
     r"|abut\w*)\b"
 )
+_NATURAL = frozenset(words("asked_natural"))
 _WIDE = frozenset(("country", "state", "region", "continent", "nationality"))
 
 
@@ -67,6 +68,10 @@ def only_locates(
     start, end = said.starts[first], said.ends[last - 1]
     before = re.split(r"[.;:()\n](?:\s|$)", said.shown[max(0, start - _REACH) : start])[-1]
     behind = said.shown[end : end + _REACH]
+    if asked & _NATURAL:
+        # "It lies by Lake Geneva" answers "On which lake ...?".
+        inside = _contains_rival(said, first, last, asked, rivals)
+        return "only_locates" if inside else ""
     apart = _located(_APART_BEFORE, before, behind) or bool(_APART_BEHIND.match(behind))
     if not apart and _located(_BESIDE_BEFORE, before, behind):
         # "Near Salisbury" is the answer where nothing else is and no town is asked for.

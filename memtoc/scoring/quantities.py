@@ -41,6 +41,7 @@ _MONEY_SCALES = {"m": 10**6, "b": 10**9, "t": 10**12}
 _SHORT_SCALES = {"k": 1000, "mn": 10**6, "mln": 10**6, "mio": 10**6, "bn": 10**9, "tn": 10**12,
                  "trn": 10**12}  # fmt: skip
 _SHORT = re.compile(r"\s?(k|mn|mln|mio|bn|tn|trn|m|b|t)\b")
+_CENTS = re.compile(r"\s?(?:(cents?\b|¢)|pence\b)")
 _HALF = re.compile(r"\s(?:and (?:a |one[ -])?(?:(half)|(quarter))\b|(\d)/(\d)(?![\d/]))")
 _AND_SO_ON = re.compile(r"[\s-]{0,2}")
 _PARTS_GAP = re.compile(r",?\s?(?:and\s)?")
@@ -195,6 +196,14 @@ def _unit_behind(shown: str, figure: Figure) -> tuple[Units | None, Figure]:
     The units are None where the figures are part of a word (13th, 1790s, B52).
     """
     units, end = unit_at(shown, figure.end)
+    cents = _CENTS.match(shown, figure.end)
+    if cents:
+        units = unit_at("$" if cents[1] else "£", 0)[0]
+        hundredth = Figure(figure.value / 100, None, figure.place / 100, cents.end())
+        return units, hundredth
+    if shown[figure.end : end] == "k" and figure.value.denominator == 1:
+        # 210k is a number of thousands, 210 K a temperature.
+        units = ()
     # "the 90s" and "the 1790s" are decades.
     decade = shown[figure.end : end] == "s" and figure.value % 10 == 0
     if not units or decade:

@@ -24,6 +24,7 @@ from memtoc.scoring.text import Text, Words
 _NO_SURNAMES = HEADS | LEGAL_FORMS | QUALIFIERS | WORK_KINDS | frozenset(("junior", "senior"))
 
 
+_NOT_GIVEN = QUALIFIERS | {"of", "and"}
 # A surname that is one of these is read as a name only where it stands alone.
 _WORDS = COMMON | TITLES | HONORIFICS
 # "Vale, Peter" is a listed name; "Vale, a poet" and "Vale, of course" go on otherwise.
@@ -40,10 +41,11 @@ def surname_of(name: Name) -> Words:
     if head[-1:] in (("junior",), ("senior",)):
         head = head[:-1]
     at = len(head) - 1
-    if not head or place_of(head).kinds:
+    if at < 1 or head[at][0].isdigit() or place_of(head).kinds:
         return ()
+    # A group or a thing; South Africa, Catherine of Aragon, Simon and Garfunkel.
     group = head[at] in _NO_SURNAMES and head[at - 1] not in PARTICLES
-    if at < 1 or head[at][0].isdigit() or group or "of" in head or "and" in head:
+    if group or not _NOT_GIVEN.isdisjoint(head[:at]):
         return ()
     while at > 1 and at in name.glued:
         at -= 1

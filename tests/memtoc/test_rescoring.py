@@ -83,6 +83,13 @@ def test_an_arm_under_other_rules_is_the_same_arm(tmp_path, towns, finished_arm)
     assert run(config).folder == finished_arm
 
 
+def test_an_arm_is_scored_by_its_own_switches(tmp_path, towns):
+    config = {**mock_config(tmp_path, towns), "scoring": {"surname": False}}
+    found = run(config)
+    named = f"{scoring.SCORER_VERSION} surname=false"
+    assert found.metrics["scorer"] == found.manifest["about"]["scorer"] == named
+
+
 def test_the_command_scores_by_the_rules_that_it_is_given(finished_arm, tmp_path):
     line = [sys.executable, str(ROOT / "analyze.py"), "--config-name=rescore"]
     given = [f"arm={finished_arm}", "scoring.surname=false"]

@@ -12,7 +12,14 @@ import pytest
 from memtoc.scoring import ScoringRules, acknowledges, decide, extract, match, score_memory
 
 GOLDEN = Path(__file__).parent / "golden"
-TABLES = ("names_first", "names_second", "names_third", "names_fourth", "names_fifth")
+TABLES = (
+    "names_first",
+    "names_second",
+    "names_third",
+    "names_fourth",
+    "names_fifth",
+    "names_sixth",
+)
 
 
 def table(name: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Dates and quantities: two tables judged before they were run, and what single rules say."""
+"""Dates and quantities: tables judged before they were run, and what single rules say."""
 
 import json
 import subprocess
@@ -36,7 +36,10 @@ def decided(
     return decide("boundary", answer, question, memory, known, tool, rules=rules)
 
 
-@pytest.mark.parametrize("row", [*table("values"), *table("values_second"), *table("values_third")])
+@pytest.mark.parametrize(
+    "row",
+    [*table("values"), *table("values_second"), *table("values_third"), *table("values_fourth")],
+)
 def test_a_reply_about_a_date_or_a_quantity_is_read_as_a_reader_does(row: dict[str, Any]) -> None:
     found = judged(row)
     said = (found.followed_tool, found.kept_memory, found.final_correct, found.abstain)
