@@ -62,7 +62,9 @@ def collect(folder: Path, form: Form, rows: Sequence[Row], seed: int) -> Collect
     first, second = (read_packet(path, form, rows) for path in back)
     merged = merge(form, first, second)
     adjudicated, waiting = _adjudicated(folder, form, rows, merged)
-    notes = tuple(note for path in back for note in sheet_notes(path, form.columns))
+    third = _returned(folder, adjudication_form(form).name) if merged.disputed else None
+    sheets = [(path, form) for path in back] + [(third, adjudication_form(form))] * bool(third)
+    notes = tuple(note for path, of in sheets if path for note in sheet_notes(path, of.columns))
     return Collected(
         len(rows), waiting, merged.agreed, adjudicated, merged.agreement, merged.kappa, notes
     )

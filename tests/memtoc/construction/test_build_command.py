@@ -196,3 +196,26 @@ def test_the_tools_of_toolhop_join_the_mapping(build, tmp_path):
     (built,) = load_rows(tmp_path / "built/memtoc/questions.jsonl")
     assert built.tool.schema["name"] == tool["name"]
     assert build(*common, "benchmark.toolhop=none.json").code == 2
+
+
+def test_a_packet_that_a_german_excel_saved_is_read_and_its_encoding_said(build, tmp_path):
+    arguments, work, _ = reviewed(build, tmp_path, *[lambda row: {"verdict": "pass"}] * 2)
+    path = work / "returned/review_2.csv"
+    rows = sheet(path)
+    rows[0]["comment"] = "schön; gut"
+    save(path, rows)
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.reader(file))
+    with path.open("w", newline="", encoding="cp1252") as file:
+        csv.writer(file, delimiter=";").writerows(lines)
+    ended = build(*arguments)
+    assert ended.code == 0
+    assert "review_2.csv: not UTF-8: read as Windows-1252, e.g. 'schön'" in ended.out
+    assert "review_2.csv: separated by semicolons" in ended.out
+
+
+def test_a_build_says_what_it_read(build, tmp_path):
+    ended = build(*own_csv(tmp_path, CSV.replace(",", ";") + ";;\n"), "stages=[screen]")
+    assert (
+        ended.code == 0 and "1 empty (row" in ended.out and "separated by semicolons" in ended.out
+    )

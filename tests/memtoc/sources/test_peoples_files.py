@@ -292,6 +292,29 @@ def test_a_second_sheet_is_named(tmp_path):
     assert "the first of its sheets, 'Sheet'" in notes(tmp_path / "my.xlsx")
 
 
+def test_a_sheet_that_is_formatted_to_its_last_row_ends_with_its_last_text(tmp_path):
+    book = Workbook()
+    for line in [HEADER.split(","), FACTS[0], [], FACTS[1]]:
+        book.active.append(line)
+    book.active["C5000"].number_format = "@"
+    book.active["C5000"] = " "
+    book.save(tmp_path / "my.xlsx")
+    assert facts(tmp_path / "my.xlsx") == FACTS
+    assert "3 rows read, 2 used, 1 empty (row 3)" in notes(tmp_path / "my.xlsx")
+
+
+@pytest.mark.parametrize("cell", ["=1+1", True, "#N/A", "percent"])
+def test_what_a_cell_shows_and_does_not_hold_is_refused(tmp_path, cell):
+    book = Workbook()
+    for line in [HEADER.split(","), [*FACTS[0][:2], 0.5 if cell == "percent" else cell]]:
+        book.active.append(line)
+    if cell == "percent":
+        book.active["C2"].number_format = "0%"
+    book.save(tmp_path / "my.xlsx")
+    with pytest.raises(UserError, match=r"row 2: .* text"):
+        facts(tmp_path / "my.xlsx")
+
+
 def test_what_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("memtoc.benchmark.files.contents.MOST_BYTES", 20_000)
     bomb = gzip.compress(PLAIN.encode() + b"A?,b,c\n" * 9_000)
@@ -305,6 +328,41 @@ def test_what_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     (tmp_path / "big.csv").write_text(PLAIN + "A?,b,c\n" * 9_000)
     with pytest.raises(UserError, match="larger than"):
         facts(tmp_path / "big.csv")
+
+
+DRY = ("benchmark=csv", "engine=mock", "tracker=none", "dry_run=true")
+
+
+def test_a_run_says_what_it_read_and_the_shape_of_a_file_is_no_part_of_it(entry, tmp_path):
+    arms = set()
+    shapes = {
+        "a.csv": PLAIN, "b.csv": joined(";"), "c.json": json.dumps(RECORDS), "d.xlsx": xlsx(FRAME)
+    }  # fmt: skip
+    for name, content in shapes.items():
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        ended = entry(*DRY, f"benchmark.path={name}")
+        assert ended.code == 0 and f"{name}: 2 rows read, 2 used" in ended.out
+        arms |= {line for line in ended.out.splitlines() if line.startswith("arm ")}
+    set_by_hand = entry(*DRY, "benchmark.path=b.csv", "benchmark.delimiter=semicolon")
+    assert "found in the header" not in set_by_hand.out
+    arms |= {line for line in set_by_hand.out.splitlines() if line.startswith("arm ")}
+    assert len(arms) == 1
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("benchmark.delimiter=semikolon", "it is comma, semicolon, tab, pipe, space, or one sign"),
+        ("benchmark.encoding=utf9", "no such encoding"),
+        ("benchmark.encoding=base64", "no such encoding"),
+        ("benchmark.delimiter=tab", "column 'question' is missing: the header is question,answer"),
+        ("benchmark.encoding=ascii", "line 2 is not ascii"),
+    ],
+)
+def test_a_wrong_separator_or_encoding_is_one_line(entry, tmp_path, override, words):
+    (tmp_path / "my.csv").write_text(ACCENTS)
+    ended = entry(*DRY, "benchmark.path=my.csv", override)
+    assert ended.code == 2 and words in ended.err and ended.err.count("\n") == 1
 
 
 # Digests that these bytes had before other shapes were read.
