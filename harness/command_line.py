@@ -139,9 +139,10 @@ def _check_flag(argument: str) -> None:
 
 
 def _check_form(overrides: Sequence[str]) -> None:
-    """Raise UserError for the first argument that has not the form of an override.
+    """Raise UserError for the first setting that was typed in two or three words.
 
-    Hydra's grammar names its lexer there; what people type is one setting in two or three words.
+    Hydra's grammar names its lexer there. Other words without "=" are left to it: what a shell cut
+    out of a text with spaces is put together in `harness.compose`.
     """
     for at, override in enumerate(overrides):
         key, equals, value = override.partition("=")
@@ -149,21 +150,24 @@ def _check_form(overrides: Sequence[str]) -> None:
             continue
         if equals and key.strip():
             raise UserError(f"'{override}': write {key.strip()}={value.strip()}, without spaces")
+        cut = any("=" in earlier for earlier in overrides[:at])
         before = overrides[at - 1] if at else ""
-        raise UserError(_apart(before, override, *overrides[at + 1 : at + 3]))
+        _check_apart(cut, before, override, *overrides[at + 1 : at + 3])
 
 
-def _apart(before: str, word: str, following: str = "", after: str = "") -> str:
-    """Return what to write in place of a word that is no override: ``limit`` of ``limit = 3``."""
+def _check_apart(cut: bool, before: str, word: str, following: str = "", after: str = "") -> None:
+    """Raise UserError saying what to write in place of a word: ``limit`` of ``limit = 3``.
+
+    ``cut`` says that the word may be a part of a text that the shell cut at its spaces.
+    """
     if following.startswith("="):
         value = following[1:] or after
         apart = " ".join(part for part in (word, following, "" if following[1:] else after) if part)
-        return f"'{apart}': write {word}={value or 'VALUE'}, without spaces"
+        raise UserError(f"'{apart}': write {word}={value or 'VALUE'}, without spaces")
     if before.endswith("="):
-        return f"'{before} {word}': write {before}{word}, without spaces"
+        raise UserError(f"'{before} {word}': write {before}{word}, without spaces")
     key, colon, value = word.partition(":")
     if colon and key.replace(".", "").isidentifier():
-        return f"{word}: a setting is written with '=': {key}={value.strip()}"
-    if following and "=" not in following:
-        return f"'{word} {following}': a setting is written {word}={following}"
-    return f"{word}: neither a flag nor a setting, which is written key=value or \"key='a b'\""
+        raise UserError(f"{word}: a setting is written with '=': {key}={value.strip()}")
+    if not cut and following and "=" not in following:
+        raise UserError(f"'{word} {following}': a setting is written {word}={following}")

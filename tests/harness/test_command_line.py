@@ -47,7 +47,6 @@ def test_flags_come_before_overrides_and_those_keep_their_order():
         (["limit=", "3"], "'limit= 3': write limit=3, without spaces"),
         (["model", "qwen"], "a setting is written model=qwen"),
         (["limit:3"], "a setting is written with '=': limit=3"),
-        (["seed=1", "help"], "help: neither a flag nor a setting"),
         (["--config-name"], "expected one argument"),
         (["task=taubench"], "choose one of: --config-name=evaluate"),
         (["~task"], "task is set by the config"),
