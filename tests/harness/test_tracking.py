@@ -41,7 +41,7 @@ def records(path: Path) -> Iterator[object]:
 
 def _when_closed(file: Path) -> list[object]:
     """All records, once W&B's own process has written the last: it may lag behind ours."""
-    for _ in range(100):
+    for _ in range(1200):  # it is closed within seconds; a minute or two where all cores are busy
         found = list(records(file))
         if any(record.HasField("exit") for record in found):
             return found

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
@@ -141,9 +140,9 @@ def serve(world, faults=()):
         def do_GET(self):
             seen.append((self.path, self.headers["User-Agent"]))
             fault = pending.pop(0) if pending else {}
-            if "sleep" in fault:
-                time.sleep(fault["sleep"])
-            if "close" in fault:
+            if "silent" in fault:  # until the client has had enough
+                self.rfile.read(1)
+            if fault.keys() & {"close", "silent"}:
                 self.close_connection = True
             elif "location" in fault:
                 self.reply(fault["status"], b"", {"Location": self.path})
