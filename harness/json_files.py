@@ -19,7 +19,7 @@ def read_json(path: Path, missing: str = "check the path", broken: str = "mend t
     with _readable(path, missing):
         text = path.read_text(encoding="utf-8-sig")
     try:
-        return json.loads(text, object_pairs_hook=_unique_keys)
+        return json.loads(text, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid JSON ({error}): {broken}") from error
 
@@ -71,7 +71,7 @@ def _readable(path: Path, missing: str) -> Iterator[None]:
 
 def _json_object(line: str, where: str) -> dict[str, Any]:
     try:
-        row = json.loads(line, parse_constant=_no_number, object_pairs_hook=_unique_keys)
+        row = json.loads(line, parse_constant=_no_number, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not valid JSON ({error}): mend or remove the row") from error
     if not isinstance(row, dict):
@@ -79,7 +79,7 @@ def _json_object(line: str, where: str) -> dict[str, Any]:
     return row
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object; raise ValueError for a key that it holds twice."""
     # json.loads alone would keep the last of two equal keys without a word.
     found = dict(pairs)

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.json_files import unique_keys
 from memtoc.benchmark.files.raw import MOST_CHARACTERS, MOST_ROWS, Raw, Row, Wanted
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -45,7 +45,7 @@ def parse(text: str, path: Path, wanted: Wanted) -> Raw:
 def _values(text: str, path: Path) -> Iterator[tuple[int, Any]]:
     """Yield each value of a text with the line it starts in; only a line feed ends a line."""
     decoder = json.JSONDecoder(
-        object_pairs_hook=_unique, parse_int=str, parse_float=str, parse_constant=_constant
+        object_pairs_hook=unique_keys, parse_int=str, parse_float=str, parse_constant=_constant
     )
     at, line, counted = _BLANK.match(text).end(), 1, 0  # type: ignore[union-attr]
     while at < len(text):
@@ -131,14 +131,6 @@ def text_of(value: Any, key: str, where: str) -> str:
     if len(value) > MOST_CHARACTERS:
         raise UserError(f"{where}: '{key[:40]}' is over {MOST_CHARACTERS:,} characters: shorten it")
     return value
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        key = next(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)
-        raise ValueError(f"the key {key[:80]!r} stands twice in one object")
-    return found
 
 
 def _constant(name: str) -> None:
