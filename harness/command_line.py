@@ -7,6 +7,7 @@ conf/ that this entry point calls so.
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import NoReturn
 
 from harness.errors import UserError, one_of
@@ -39,6 +40,7 @@ NOT_HERE = {
     "-cp": "the configs are this project's: add a folder of yours with --config-dir",
     "--experimental-rerun": "run the same command again: what is finished is kept",
 }
+NEAR_FLAG = 0.75  # difflib's ratio: --mutlirun has .91 of --multirun, --dry_run .71 of --run
 
 
 @dataclass(frozen=True)
@@ -132,10 +134,15 @@ def _check_flag(argument: str) -> None:
         return
     if len(name) <= 2:  # of one letter nearly every flag is a near one
         raise UserError(f"{name}: no such flag: the flags are {', '.join(sorted(FLAGS))}")
-    long = one_of([flag for flag in FLAGS if flag.startswith("--")], f"--{name.lstrip('-')}")
-    if "=" in argument and not long.startswith("did you mean"):
-        long = f"a setting is written without dashes: {argument.lstrip('-')}"
-    raise UserError(f"{name}: no such flag: {long}")
+    long, word = [flag for flag in FLAGS if flag.startswith("--")], name.lstrip("-")
+    # `--dry_run` is near to --run and is a setting all the same.
+    if get_close_matches(f"--{word}", long, n=1, cutoff=NEAR_FLAG):
+        raise UserError(f"{name}: no such flag: {one_of(long, f'--{word}')}")
+    setting = f"{word.replace('-', '_')}={argument.partition('=')[2] or 'VALUE'}"
+    hint = f"a setting is written without dashes: {setting}"
+    if "=" not in argument:
+        hint = f"{one_of(long, '')}; {hint}"
+    raise UserError(f"{name}: no such flag: {hint}")
 
 
 def _check_form(overrides: Sequence[str]) -> None:
@@ -164,6 +171,11 @@ def _check_apart(cut: bool, before: str, word: str, following: str = "", after: 
         value = following[1:] or after
         apart = " ".join(part for part in (word, following, "" if following[1:] else after) if part)
         raise UserError(f"'{apart}': write {word}={value or 'VALUE'}, without spaces")
+    if before.endswith(",") and before.count("[") > before.count("]"):
+        name, _, start = before.partition("=")
+        raise UserError(
+            f"'{before} {word}': a list is one argument: write '{name}={start}{word}', in quotes"
+        )
     if before.endswith("="):
         raise UserError(f"'{before} {word}': write {before}{word}, without spaces")
     key, colon, value = word.partition(":")

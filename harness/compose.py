@@ -145,7 +145,8 @@ def _key(name: str, config_name: str) -> str:
     if not beside:
         return f"{name}: no such setting: {parent} is one value: write {parent}=..."
     group = parent.partition(".")[0]
-    options = [f"{group}={option}" for option in options_of(group)]
+    # Of the nameless group every file under conf/ would be an option, each a second to compose.
+    options = [f"{group}={option}" for option in options_of(group)] if group else []
     if options and not _nearest(wrong, beside):
         found = ((_nearest(wrong, _names_in(parent, _keys(config_name, [o]))), o) for o in options)
         near = next((f"{key}' of {option}?" for key, option in found if key), "")

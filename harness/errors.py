@@ -28,11 +28,14 @@ def one_of(valid: Iterable[str], given: str, prefix: str = "") -> str:
     """Return a hint for a wrong name: the nearest valid name, else the list of valid names.
 
     ``one_of(["qwen", "gemma"], "qwem", "model=")`` is "did you mean 'model=qwen'?". ``prefix`` is
-    shown before each name and takes no part in the comparison.
+    shown before each name and takes no part in the comparison, nor does the case of letters where
+    nothing else is near.
     """
     names = sorted(valid)
-    near = get_close_matches(given, names, n=1, cutoff=NEAR)
-    if near:
+    lowered = {name.lower(): name for name in names}
+    if near := get_close_matches(given, names, n=1, cutoff=NEAR):
         return f"did you mean '{prefix}{near[0]}'?"
+    if near := get_close_matches(given.lower(), lowered, n=1, cutoff=NEAR):
+        return f"did you mean '{prefix}{lowered[near[0]]}'?"
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return f"choose one of: {', '.join(f'{prefix}{name}' for name in names[:LISTED])}{more}"

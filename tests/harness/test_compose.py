@@ -31,6 +31,7 @@ def line(text: str) -> str:
         ("hydra.job.nam=x", "hydra.job.nam: no such setting: did you mean 'hydra.job.name'?"),
         ("+limit=3", "leave out the +"),
         ("+model=qwen", "leave out the +"),
+        ("LIMIT=5", "LIMIT: no such setting: did you mean 'limit'?"),
         ("~limt", "limt: no such setting: did you mean 'limit'?"),
     ],
 )
