@@ -118,6 +118,7 @@ def start(configs: Configs) -> NoReturn:
 
     ``configs`` are those that ``--config-name`` may name; the first is the default.
     """
+    _open_streams()
     # Before the imports below: a Ctrl-C in the middle of one would print a traceback.
     end_on_signals()
     try:
@@ -127,6 +128,13 @@ def start(configs: Configs) -> NoReturn:
         code = 128 + getattr(stop, "number", signal.SIGINT)
     end_on_signals()
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Let what is printed go nowhere where a stream was closed (``>&-``), which makes it None."""
+    nowhere = Path(os.devnull)
+    sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")
 
 
 def _run(configs: Configs) -> int:

@@ -118,7 +118,10 @@ def _explain(error: ValidationError, config: Mapping[str, Any]) -> str:
         return f"{key}={given!r} does not fit: a text is needed: type {typed}"
     # A union has an error for each of its members.
     reasons = dict.fromkeys(e["msg"] for e in errors if _key(e["loc"], config) == key)
-    return f"{key}={given!r} does not fit: {' or '.join(m[0].lower() + m[1:] for m in reasons)}"
+    # Sweep dashboards write Python's None; to YAML that is a text.
+    null = ", or null for none" if isinstance(given, str) and given.lower() == "none" else ""
+    told = " or ".join(reason[0].lower() + reason[1:] for reason in reasons)
+    return f"{key}={given!r} does not fit: {told}{null}"
 
 
 def _unknown(key: str, config: Mapping[str, Any]) -> str:

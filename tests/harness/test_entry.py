@@ -3,10 +3,11 @@
 import errno
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
-from support.arms import command, obey_file_modes
+from support.arms import command, command_environment, command_line, obey_file_modes
 from support.entries import Entry
 
 from harness.engines.mock import MockEngine
@@ -31,6 +32,7 @@ def line(text: str) -> str:
         ("benchmark=csv", "benchmark.path has no value: set it, as in benchmark.path=..."),
         ("limit=many", "limit='many' does not fit: input should be a valid integer"),
         ("limit=0", "limit=0: give at least 1"),
+        ("limit=None", "limit='None' does not fit: input should be a valid integer, or null for"),
         ("seed=1.5", "seed=1.5 does not fit"),
         ("conditions=tool_right", "write 'conditions=[tool_right]'"),
         ("conditions=[tool_rihgt]", "unknown condition 'tool_rihgt': did you mean 'tool_right'?"),
@@ -258,3 +260,13 @@ def test_a_setting_of_this_machine_applies_unless_the_command_says_otherwise(
     arguments = ("--config-dir", str(tmp_path / "more"), "--cfg", "job")
     assert "\nseed: 17\n" in entry(*arguments).out
     assert "\nseed: 3\n" in entry(*arguments, "seed=3").out
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_run_whose_output_is_closed_finishes(tmp_path: Path, closed: int):
+    process = subprocess.run(
+        command_line(*QUIET), cwd=tmp_path, env=command_environment(), check=False,
+        preexec_fn=lambda: os.close(closed),
+    )  # fmt: skip
+    assert process.returncode == 0
+    assert len(list(tmp_path.glob("runs/*/DONE"))) == 1

@@ -37,6 +37,10 @@ COSMETIC_LEAVES = {
     "dry_run", "report.matcher",
     "report.min_support", "report.max_error_rate", "report.max_empty_rate",
     "paths.runs", "paths.memories", "paths.cache",
+    # How a file is read: what it gives is covered by the benchmark's digest.
+    "benchmark.delimiter", "benchmark.encoding",
+    # A layer over the texts: a finished arm is not shown under rules that it was not read by.
+    "scoring.surname", "scoring.partial_dates",
 }  # fmt: skip
 
 
