@@ -43,9 +43,10 @@ class Task:
     """What Hydra calls with each composed config; returns an outcome, also of a job that fails.
 
     The sweeper asks `plan` about all jobs before the first starts; a job that runs in this process
-    then finds its plan here. ``gpus`` are those among which jobs that run side by side on this
-    machine choose, ``sweep`` names the sweep that a job belongs to; ``codes`` collects the exit
-    codes. ``flags`` go before the overrides of a command that repeats a job.
+    then finds its plan here. ``flags`` go before the overrides of a command that repeats a job.
+    ``gpus`` are those among which jobs that run side by side on this machine choose, ``sweep``
+    names the sweep that a job belongs to. ``notes`` on the command line are printed before the
+    first job; ``codes`` collects the exit codes.
     """
 
     command: Callable[[], Command[Any]]
@@ -53,6 +54,7 @@ class Task:
     flags: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     sweep: str = ""
+    notes: list[str] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
     _plans: dict[str, Plan[Any]] = field(default_factory=dict)
 
@@ -95,7 +97,8 @@ class Task:
         plan = replace(self.plan(config), sweep=self.sweep)
         if plan.dropped:
             raise UserError(plan.dropped)
-        for note in plan.notes:
+        notes, self.notes = [*self.notes, *plan.notes], []
+        for note in notes:
             console().print(f"note: {note}", highlight=False, markup=False)
         if not self.gpus:
             return self.command().run(plan)
@@ -141,10 +144,12 @@ def _run(configs: Configs) -> int:
     import hydra
 
     from harness.compose import CONF
+    from harness.overrides import repeated
 
     asked = _asked(configs)
 
     task = Task(configs[asked.name].command, asked.config, asked.flags)
+    task.notes = repeated(asked.overrides)
     sys.argv[1:] = asked.arguments
     # With this set Hydra raises its errors instead of printing them, so that they can be reworded.
     os.environ["HYDRA_FULL_ERROR"] = "1"

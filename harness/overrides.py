@@ -41,6 +41,19 @@ def check_overrides(overrides: Sequence[str]) -> None:
             _check_label(key, override.partition("=")[2], keys)
 
 
+def repeated(overrides: Sequence[str]) -> list[str]:
+    """Return a note for each setting that is given twice with two values: the later one counts."""
+    given: dict[str, str] = {}
+    notes = []
+    for override in overrides:
+        key = override.lstrip("+~").partition("=")[0]
+        earlier = given.get(key, override)
+        if earlier != override:
+            notes.append(f"{key} is given twice: {override} counts, {earlier} does not")
+        given[key] = override
+    return notes
+
+
 def _check_reserved(key: str) -> None:
     for reserved, remedy in RESERVED.items():
         if key == reserved or key.startswith(f"{reserved}."):

@@ -154,7 +154,8 @@ def _notes(sweep: Sweep, outcomes: Sequence[Outcome]) -> list[str]:
 
 def _table(sweep: Sweep, outcomes: Sequence[Outcome]) -> Table:
     names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.figures))
-    table = Table(title=f"Sweep of {len(sweep.jobs)} arms", title_justify="left")
+    arms = f"{len(sweep.jobs)} arm{'s' if len(sweep.jobs) != 1 else ''}"
+    table = Table(title=f"Sweep of {arms}", title_justify="left")
     table.add_column("arm", overflow="fold", ratio=1)
     table.add_column("status", max_width=8)
     for name in names:

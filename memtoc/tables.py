@@ -189,4 +189,4 @@ def _status_line(arm: FinishedArm) -> str:
     metrics, skipped = arm.metrics, arm.manifest.counts["skipped"]
     status = ", ".join(f"{count} {name}" for name, count in sorted(metrics.status.items()))
     left = "".join(f"; {count} questions without {name}" for name, count in skipped.items())
-    return f"{metrics.rows} rows: {status}{left}"
+    return f"{metrics.rows} row{'s' if metrics.rows != 1 else ''}: {status}{left}"

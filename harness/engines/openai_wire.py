@@ -176,7 +176,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 def _part(part: Any) -> str:
     if isinstance(part, dict):
-        part = part.get("text") if part.get("type") in ("text", "output_text") else None
+        part = part.get("text") if part.get("type", "text") in ("text", "output_text") else None
     return part if isinstance(part, str) else ""
 
 
@@ -187,11 +187,13 @@ def _text_in(message: Mapping[str, Any]) -> str | None:
         isinstance(part, dict) and part.get("type") in ("thinking", "reasoning") for part in parts
     ):
         return "content"  # of Mistral, whose thoughts are parts of it
-    for field in ("reasoning_content", "reasoning"):
+    for field in ("reasoning_content", "reasoning", "thinking"):
         found = message.get(field)
         if isinstance(found, str) and found.strip():
             return field
-    return None
+    # OpenRouter's list of parts, where it gives no field of one text beside it.
+    details = message.get("reasoning_details")
+    return "reasoning_details" if isinstance(details, list) and details else None
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:

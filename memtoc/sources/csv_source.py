@@ -21,6 +21,7 @@ from typing import Any
 
 from harness.errors import UserError, one_of
 from harness.hashing import digest_of
+from harness.terminal import printable
 from memtoc.benchmark.drafts import SourceQuestion, normalised
 from memtoc.benchmark.families import asked_by
 from memtoc.benchmark.files.quotes import places
@@ -146,11 +147,12 @@ def _check_header(header: Sequence[str], filled: Sequence[str], where: str) -> N
         raise UserError(f"{where}: these are rows of a benchmark folder: use benchmark=folder")
     for column in filled:
         if column not in header:
-            there = ", ".join(name[:LISTED_LETTERS] for name in header)
+            there = printable(", ".join(name[:LISTED_LETTERS] for name in header))
             made = ", or let python build.py benchmark=csv make it" if column == "near" else ""
-            raise UserError(
-                f"{where}: column '{column}' is missing: the header is {there}: add it{made}"
-            )
+            mend = f"add it{made}"
+            if len(header) == 1 and re.search(r"question.*[,;\t|]", header[0], re.IGNORECASE):
+                mend = "take off quotes round whole rows, or set benchmark.delimiter"
+            raise UserError(f"{where}: column '{column}' is missing: the header is {there}: {mend}")
     for column in header:
         if column not in (*REQUIRED, *OPTIONAL):
             hint = one_of((*REQUIRED, *OPTIONAL), column)

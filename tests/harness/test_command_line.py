@@ -2,7 +2,7 @@ import pytest
 
 from harness.command_line import read_command_line
 from harness.errors import UserError
-from harness.overrides import check_overrides
+from harness.overrides import check_overrides, repeated
 
 CONFIGS = {"evaluate": "evaluate", "merge": "merge", "taubench": "taubench_of_ours"}
 
@@ -102,3 +102,8 @@ def test_an_override_that_would_change_nothing_it_names_is_refused(overrides, wo
 )
 def test_other_overrides_pass(overrides):
     check_overrides(overrides)
+
+
+def test_a_setting_that_is_given_twice_is_noted():
+    given = ["model=qwen", "limit=3", "model=gemma", "limit=3", "+a=1"]
+    assert repeated(given) == ["model is given twice: model=gemma counts, model=qwen does not"]

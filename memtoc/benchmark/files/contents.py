@@ -50,6 +50,8 @@ def contents(path: Path) -> tuple[bytes, bool]:
         raise UserError(f"{path} is a damaged gzip file ({error}): pack it again") from error
     if len(unpacked) > MOST_BYTES:
         raise UserError(f"{path} unpacks to more than {_shown(MOST_BYTES)}: give a part of it")
+    if unpacked.startswith(b"\x1f\x8b"):
+        raise UserError(f"{path} is packed by gzip twice: unpack it once")
     return unpacked, True
 
 

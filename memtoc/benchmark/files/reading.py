@@ -26,7 +26,7 @@ def read_table(path: Path, wanted: Wanted, reading: Reading) -> Table:
 def _raw(data: bytes, path: Path, wanted: Wanted, reading: Reading) -> Raw:
     kind = kind_of(data, path)
     if kind == "xlsx":
-        return workbooks.parse_xlsx(data, path)
+        return workbooks.parse_xlsx(data, path, wanted)
     if kind == "parquet":
         return workbooks.parse_parquet(data, path, wanted)
     found = decode(data, path, reading)

@@ -5,7 +5,7 @@ pandas, which reads both, makes a float of every whole number in a column with a
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ from typing import Any
 from harness.errors import UserError
 from memtoc.benchmark.files.contents import MOST_BYTES
 from memtoc.benchmark.files.objects import text_of
-from memtoc.benchmark.files.raw import MOST_COLUMNS, MOST_ROWS, Raw, Row, Wanted
+from memtoc.benchmark.files.raw import MOST_COLUMNS, MOST_ROWS, TITLES, Raw, Row, Wanted
 
 _SHEET_ROWS, _SHEET_COLUMNS = 2**20, 64  # empty ones included
 
 
-def parse_xlsx(data: bytes, path: Path) -> Raw:
-    """Return the rows of a workbook's first sheet.
+def parse_xlsx(data: bytes, path: Path, wanted: Wanted) -> Raw:
+    """Return the rows of a workbook's first sheet, or of the first one with a header known here.
 
     Raises UserError, naming the row, for a formula, a date, a truth value and a percentage: what
     they show is not what they hold.
@@ -28,7 +28,7 @@ def parse_xlsx(data: bytes, path: Path) -> Raw:
 
     try:
         book = load_workbook(io.BytesIO(data), read_only=True)
-        sheet: Any = book.worksheets[0]
+        sheet = _sheet(book.worksheets, wanted)
         rows = _filled(sheet, path)
     except UserError:
         raise
@@ -36,9 +36,10 @@ def parse_xlsx(data: bytes, path: Path) -> Raw:
         # openpyxl has no error of its own for a damaged part: those of zlib, zipfile and XML come.
         words = str(error).partition("\n")[0]
         raise UserError(f"{path} is not an xlsx workbook ({words}): save it as one") from error
-    others = [other.title for other in book.worksheets[1:]]
+    count, at = len(book.worksheets), book.worksheets.index(sheet)
     book.close()
-    title = f", the first of its sheets, '{sheet.title}'" if others else ""
+    which = "the first of its sheets" if at == 0 else f"sheet {at + 1} of {count}"
+    title = f", {which}, '{sheet.title}'" if count > 1 else ""
     return Raw(tuple(rows), notes=(f"read as xlsx{title}",), facts={"format": "xlsx"})
 
 
@@ -62,6 +63,15 @@ def _filled(sheet: Any, path: Path) -> list[Row]:
         else:
             blank.append(row)
     return rows
+
+
+def _sheet(sheets: Sequence[Any], wanted: Wanted) -> Any:
+    """Return the first sheet whose first rows name two known columns, else the first of all."""
+    for sheet in sheets:
+        top = sheet.iter_rows(max_col=MOST_COLUMNS, max_row=TITLES, values_only=True)
+        if any(wanted.known(c for c in row if isinstance(c, str)) > 1 for row in top):
+            return sheet
+    return sheets[0]
 
 
 def _trimmed(cells: list[str]) -> tuple[str, ...]:

@@ -128,8 +128,13 @@ EMPTIES = {
 }  # fmt: skip
 BESIDE = {
     field: shape(said(None, **{field: "It was she."}), text="", status="empty", text_in=field)
-    for field in ("reasoning_content", "reasoning")
+    for field in ("reasoning_content", "reasoning", "thinking")
 } | {
+    "reasoning in parts": shape(
+        said("", reasoning_details=[{"type": "reasoning.text", "text": "It was she."}]),
+        text="", status="empty", text_in="reasoning_details",
+    ),
+    "content of one object": shape(said({"text": "She."}), text="She."),
     "reasoning cut off": shape(
         said("", finish="length", reasoning_content="It was"),
         text="", status="truncated", reason="length", text_in="reasoning_content",

@@ -316,6 +316,40 @@ def test_what_a_cell_shows_and_does_not_hold_is_refused(tmp_path, cell):
         facts(tmp_path / "my.xlsx")
 
 
+def test_questions_on_a_later_sheet_are_found_there(tmp_path):
+    book = Workbook()
+    book.active.append(["Please read me first"])
+    book.create_sheet("Empty")
+    sheet = book.create_sheet("Questions")
+    for line in [HEADER.split(","), *FACTS]:
+        sheet.append(line)
+    book.save(tmp_path / "my.xlsx")
+    assert facts(tmp_path / "my.xlsx") == FACTS
+    assert "sheet 3 of 3, 'Questions'" in notes(tmp_path / "my.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '"question,answer,near"\n"Who?,A B,C D"\n',
+            "the header is question,answer,near: take off quotes round whole",
+        ),
+        ("q\x1b[2J,x\nWho?,A B\n", r"the header is q\\x1b\[2J, x"),
+    ],
+)
+def test_a_header_that_is_none_is_shown_as_it_can_be_printed(tmp_path, text, words):
+    (tmp_path / "my.csv").write_text(text)
+    with pytest.raises(UserError, match=words):
+        facts(tmp_path / "my.csv")
+
+
+def test_a_file_that_is_packed_twice_is_refused(tmp_path):
+    (tmp_path / "my.gz").write_bytes(gzip.compress(gzip.compress(PLAIN.encode())))
+    with pytest.raises(UserError, match="by gzip twice"):
+        facts(tmp_path / "my.gz")
+
+
 def test_what_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("memtoc.benchmark.files.contents.MOST_BYTES", 20_000)
     bomb = gzip.compress(PLAIN.encode() + b"A?,b,c\n" * 9_000)
