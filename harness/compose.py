@@ -120,6 +120,16 @@ def _option(path: str, offered: Sequence[str]) -> str:
     return f"{group}={name}: no such option: {one_of(offered or ['(none)'], name)}"
 
 
+def no_option(arguments: Sequence[str]) -> str:
+    """Return the line for the first argument whose group has no such option; empty for none."""
+    for argument in arguments:
+        place, _, value = argument.lstrip("+").partition("=")
+        group = place.partition("@")[0]
+        if group and value and options_of(group) and value not in options_of(group):
+            return _option(f"{group}/{value}", [])
+    return ""
+
+
 def _key(name: str, config_name: str) -> str:
     """Return the line for a dotted key that the config lacks.
 

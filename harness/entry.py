@@ -193,14 +193,15 @@ def _explained(error: Exception, config_name: str) -> tuple[int, str]:
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
-    from harness.compose import explain
+    from harness.compose import explain, no_option
 
     if isinstance(error, UserError | RunFailedError):
         return MISTAKE if isinstance(error, UserError) else FAILED, str(error)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return MISTAKE, explain(error, config_name)
     if "Config group override" in str(error):
-        return MISTAKE, f"an override names no group or no option ({error}): write group=option"
+        named = no_option(sys.argv[1:]) or f"an override names no option ({error})"
+        return MISTAKE, f"{named}: write group=option"
     if isinstance(error, OSError) and error.errno in (*NO_ROOM, *BAD_PATH):
         where = error.filename or "a file"
         return MISTAKE, f"{where}: {error.strerror}: free the disk or set paths.*"

@@ -48,6 +48,7 @@ def line(text: str) -> str:
         ("++report.matchr=x", "did you mean 'report.matcher'?"),
         ("model@=qwen", "a place is missing behind the @: write model=..."),
         ("hydra/nothing=x", "Hydra has no such group: a launcher is chosen by hydra/launcher=NAME"),
+        ("debug=true", "debug=true: no such option: choose one of: limit, none"),
         ("debug.x=1", "write debug=OPTION: choose one of: limit, none"),
         ("hydra.run.dir=here", "folders are set by paths.runs"),
         ("hydra/sweeper=basic", "this project's own sweeper"),
