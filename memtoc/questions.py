@@ -276,8 +276,8 @@ def check_wrong_values(
             what = f"the {called}" if right == gold else f"the alias {right!r}"
             if same_value(wrong, right):
                 raise UserError(f"{where}: {name} {wrong!r} equals {what}: give a wrong value")
-            # Without the question: with it a benchmark took seconds to load, since names of countries
-            # are looked up in every language where it asks for one.
+            # Without the question: with it a benchmark took seconds to load, for the names of
+            # countries are looked up in every language where it asks for one.
             if match("boundary", wrong, right, rules=_FULL_NAMES).matched:
                 raise UserError(
                     f"{where}: {name} {wrong!r} is scored as {what}:"
