@@ -20,18 +20,16 @@ if TYPE_CHECKING:
 
 
 class ComposedOnce:
-    """Hydra's config loader, which composes each job of a sweep a single time.
+    """What the launcher of this process needs of Hydra's config loader: each job composed once.
 
     A job is composed to be planned, and its launcher asks for it again: .2 s each, of which a sweep
-    of 500 arms would see 100.
+    of 500 arms would see 100. Launchers that send their jobs to other processes keep Hydra's own
+    loader, which goes along with each job.
     """
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
         self._composed: dict[tuple[str, ...], DictConfig] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
 
     def load_sweep_config(self, master: DictConfig, overrides: list[str]) -> DictConfig:
         """Return the config of a job; the second call for the same overrides hands it over."""
@@ -55,8 +53,11 @@ class ArmSweeper(BasicSweeper):  # type: ignore[misc]  # Hydra's classes are not
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
         """Keep the task, which knows how to plan a job."""
-        once = HydraContext(ComposedOnce(hydra_context.config_loader), hydra_context.callbacks)
-        super().setup(hydra_context=once, task_function=task_function, config=config)
+        super().setup(hydra_context=hydra_context, task_function=task_function, config=config)
+        self._composed = ComposedOnce(hydra_context.config_loader)
+        if isinstance(self.launcher, BasicLauncher):
+            callbacks = hydra_context.callbacks
+            self.launcher.hydra_context = HydraContext(self._composed, callbacks)
         self.task = cast("Task", task_function)
 
     def sweep(self, arguments: list[str]) -> list["Outcome"]:
@@ -94,10 +95,8 @@ class ArmSweeper(BasicSweeper):  # type: ignore[misc]  # Hydra's classes are not
         from harness.compose import explain
         from harness.errors import UserError
 
-        assert self.hydra_context is not None
         try:
-            loader = self.hydra_context.config_loader
-            config = loader.load_sweep_config(self._config, list(overrides))
+            config = self._composed.load_sweep_config(self._config, list(overrides))
         except (HydraException, OmegaConfBaseException) as error:
             raise UserError(explain(error, self.task.config_name)) from error
         alone = copy.deepcopy(config)
