@@ -124,8 +124,10 @@ def place_of(root: Path, slug: str, fingerprint: str) -> Path:
     person another beginning, is read and continued under the name that it has.
     """
     named = root / f"{slug}-{fingerprint[:8]}"
+    if named.exists():  # the root may hold thousands of runs
+        return named
     others = sorted(root.glob(f"*-{fingerprint[:8]}/config.yaml"))
-    return others[0].parent if others and not named.exists() else named
+    return others[0].parent if others else named
 
 
 @contextmanager
