@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from factored.agents import NativeApiForm
-from factored.roles import RoleSettings
 from factored.scripts import Script, Scripts, check_user, domain_scripts, recorded_scripts
 from factored.settings import DomainSpec, TauBenchSettings
 from factored.taubench.environment import LoadedDomain
@@ -17,14 +16,12 @@ from factored.taubench.tasks import Task
 from factored.tool_agents import call_schema_of
 from harness.errors import UserError, one_of
 from harness.fingerprint import cosmetic_keys
-from harness.generation import Backend
+from harness.generation import Backend, checkpoint_of
 from harness.hashing import digest_of, digest_of_file
-from harness.models import locate, locate_if_here
 from harness.run import Run
 
 # As manifests and trackers call them.
 KIND, PRODUCT = "taubench", "factored-agents"
-MOCK = "mock"
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,9 @@ class TauBenchArm:
         parts = [settings.domain.name, settings.agent.name, self._player("planner")]
         if settings.tool_agent is not None:
             parts.append(self._player("tool_agent"))
-        if self._player("user") == MOCK:
-            parts.append("mock_user")
+        user = settings.model_roles.get("user")
+        if user and not user.engine.speaks_for_model:
+            parts.append(f"{user.engine.name}_user")
         recording = settings.taubench.recording
         return Run(
             kind=KIND,
@@ -89,8 +87,10 @@ class TauBenchArm:
 
     def _player(self, role: str) -> str:
         """Return the name of the model that plays a role, or of what plays it without a model."""
-        model_role = self.settings.model_roles.get(role)
-        return player(model_role) if model_role else str(getattr(self.settings, role).name)
+        played = self.settings.model_roles.get(role)
+        if played is None:
+            return str(getattr(self.settings, role).name)
+        return played.engine.speaker(played.model)
 
     def script(self, kind: str, task_id: int, trial: int) -> Script:
         """Return the script of an episode; ``kind`` is ``scripted`` or ``recorded``.
@@ -106,11 +106,6 @@ class TauBenchArm:
         script = scripts[task_id, trial]
         check_user(script, task_id, self.tasks[task_id].user_id, self.settings.domain.split)
         return script
-
-
-def player(role: RoleSettings) -> str:
-    """Return what a folder's name says of a role's model: its name, or that it is a mock."""
-    return MOCK if role.engine.kind == MOCK else role.model.name
 
 
 def role_digests(backends: Mapping[str, Backend]) -> dict[str, str | None]:
@@ -238,9 +233,8 @@ def _backends(settings: TauBenchSettings) -> dict[str, Backend]:
     """Return a backend for each role; roles of the same model on the same engine share it."""
     found: dict[str, Backend] = {}
     for role, spec in settings.model_roles.items():
-        checkpoint, find = None, locate_if_here if settings.dry_run else locate
-        if spec.engine.reads_weights:
-            checkpoint = find(spec.model, Path(settings.paths.cache))
+        cache = Path(settings.paths.cache)
+        checkpoint = checkpoint_of(spec.engine, spec.model, cache, settings.dry_run)
         backend = Backend(spec.engine, spec.model, checkpoint)
         found[role] = next((known for known in found.values() if known == backend), backend)
     return found

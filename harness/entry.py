@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from harness.errors import RunFailedError, UserError
+from harness.errors import NothingToDoError, RunFailedError, UserError
 from harness.files import NO_ROOM
 from harness.interrupts import ADVICE, end_on_signals, raise_on_signals
 from harness.outcomes import Command, Configs, Outcome, Plan
@@ -92,7 +92,7 @@ class Task:
 
     def _run(self, config: "DictConfig") -> Outcome:
         from harness.devices import own_gpu
-        from harness.terminal import console
+        from harness.terminal import console, say
 
         plan = replace(self.plan(config), sweep=self.sweep)
         if plan.dropped:
@@ -100,10 +100,14 @@ class Task:
         notes, self.notes = [*self.notes, *plan.notes], []
         for note in notes:
             console().print(f"note: {note}", highlight=False, markup=False)
-        if not self.gpus:
-            return self.command().run(plan)
-        with own_gpu(self.gpus, Path(plan.config["paths"]["cache"])):
-            return self.command().run(plan)
+        try:
+            if not self.gpus:
+                return self.command().run(plan)
+            with own_gpu(self.gpus, Path(plan.config["paths"]["cache"])):
+                return self.command().run(plan)
+        except NothingToDoError as nothing:
+            line = str(nothing)
+            return Outcome("nothing to do", name=line, show=lambda: say(console(), line))
 
 
 def _show(outcome: Outcome) -> None:

@@ -12,6 +12,10 @@ class UserError(ValueError):
     """
 
 
+class NothingToDoError(UserError):
+    """What was asked for is there already, or is empty: one line, and exit code 0."""
+
+
 class RunFailedError(Exception):
     """A run that stopped early: memory ran out, or too many of its rows failed.
 

@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from harness.cache import GenerationCache, cache_key
@@ -14,7 +15,7 @@ from harness.completions import Completion, Request
 from harness.engines.base import Engine, EngineSpec, counters_of, told_by
 from harness.errors import UserError
 from harness.hashing import digest_of
-from harness.models import Checkpoint, ModelSpec
+from harness.models import Checkpoint, ModelSpec, locate, locate_if_here
 
 OnGroup = Callable[[Mapping[str, Completion]], None]
 
@@ -143,6 +144,19 @@ def release() -> None:
     """Release the memory of the loaded model, if there is one."""
     while _LOADED:
         _LOADED.pop().close()
+
+
+def checkpoint_of(
+    spec: EngineSpec, model: ModelSpec, cache: Path, dry_run: bool
+) -> Checkpoint | None:
+    """Return the checkpoint whose weights an engine reads; None for an engine that reads none.
+
+    A dry run fetches nothing: there it is None also for a model that is not here. Raises UserError
+    for a model that cannot be used.
+    """
+    if not spec.reads_weights:
+        return None
+    return locate_if_here(model, cache) if dry_run else locate(model, cache)
 
 
 class Progress(Protocol):

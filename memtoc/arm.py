@@ -8,11 +8,11 @@ from typing import Any
 
 from harness.adapters import Adapter, read_adapter
 from harness.completions import Request
-from harness.errors import UserError, one_of
+from harness.errors import NothingToDoError, UserError, one_of
 from harness.fingerprint import cosmetic_keys
-from harness.generation import Backend, loaded
+from harness.generation import Backend, checkpoint_of, loaded
 from harness.hashing import digest_of
-from harness.models import Checkpoint, locate, locate_if_here
+from harness.models import Checkpoint
 from harness.rendering import Renderer, audit
 from harness.run import Run
 from harness.seeds import generator
@@ -37,7 +37,7 @@ MEMORY_PARTS = (
 )
 
 
-class EmptyShardError(UserError):
+class EmptyShardError(NothingToDoError):
     """No question falls into the shard: there is nothing to run, and a merge does without it."""
 
 
@@ -73,7 +73,8 @@ class Arm:
     def run(self) -> Run:
         """Return the arm as a run: its folder and identity."""
         arm = self.settings
-        parts = [self.subject, label_of(arm.benchmark), arm.formulation.name, arm.frame.name]
+        speaker, benchmark = arm.engine.speaker(arm.model), label_of(arm.benchmark)
+        parts = [speaker, benchmark, arm.formulation.name, arm.frame.name]
         parts += [arm.mitigation.name] * (arm.mitigation.instruction is not None)
         return replace(
             self._run(ARM, parts, Path(arm.paths.runs), self.config),
@@ -86,7 +87,8 @@ class Arm:
     def memory_run(self) -> Run:
         """Return the closed-book pass as a run, the same for all arms that share it."""
         arm = self.settings
-        parts = [self.subject, label_of(arm.benchmark), arm.formulation.name, arm.elicitation.name]
+        speaker, benchmark = arm.engine.speaker(arm.model), label_of(arm.benchmark)
+        parts = [speaker, benchmark, arm.formulation.name, arm.elicitation.name]
         config = {"task": MEMORY, **{name: self.config[name] for name in MEMORY_PARTS}}
         return self._run(MEMORY, parts, Path(arm.paths.memories), config)
 
@@ -105,17 +107,6 @@ class Arm:
             backends={"model": self.backend},
             adapters={"model": (adapter.digest,)} if adapter else {},
         )
-
-    @property
-    def subject(self) -> str:
-        """Return whose replies these are: the model's, or an engine's that makes them up."""
-        engine = self.settings.engine
-        return self.settings.model.name if engine.speaks_for_model else engine.name
-
-    @property
-    def name(self) -> str:
-        """Return the name of the arm as a run."""
-        return self.run.name
 
     def asked(self, request: Request) -> Request:
         """Return a request as this arm asks it: of the model with its adapter."""
@@ -143,9 +134,8 @@ def prepare(settings: ArmSettings, config: Mapping[str, Any], sweep: str = "") -
     """
     benchmark = settings.benchmark.load()
     questions = select(benchmark, settings)
-    checkpoint, find = None, locate_if_here if settings.dry_run else locate
-    if settings.engine.reads_weights:
-        checkpoint = find(settings.model, Path(settings.paths.cache))
+    cache = Path(settings.paths.cache)
+    checkpoint = checkpoint_of(settings.engine, settings.model, cache, settings.dry_run)
     backend = loaded(settings.engine, settings.model, checkpoint)
     folder = settings.mitigation.adapter
     adapter = read_adapter(Path(folder).expanduser()) if folder else None

@@ -20,7 +20,7 @@ def dry_run(arm: Arm, console: Console) -> None:
     if arm.checkpoint is not None:
         renderer = Renderer(arm.settings.model, arm.checkpoint.folder)
     rows = episodes(arm.settings, arm.questions)
-    say(console, f"arm {arm.name}")
+    say(console, f"arm {arm.run.name}")
     if arm.settings.engine.reads_weights and arm.checkpoint is None:
         say(console, f"model '{arm.settings.model.name}' is not here: prompts without its template")
     _show(console, "memory (closed book)", memory_request(arm.settings, arm.questions[0]), renderer)

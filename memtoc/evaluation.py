@@ -18,7 +18,7 @@ from harness.seeds import generator
 from harness.terminal import console, say
 from harness.tracking import MOST_SAMPLES, TrackerLog
 from memtoc import rules
-from memtoc.arm import Arm, EmptyShardError, prepare
+from memtoc.arm import Arm, prepare
 from memtoc.arms import FinishedArm
 from memtoc.dry_run import dry_run
 from memtoc.episodes import episodes, has_row
@@ -76,13 +76,8 @@ def _skipped(arm: Arm) -> dict[str, int]:
 
 
 def run_arm(plan: Plan[ArmSettings]) -> Outcome:
-    """Evaluate the planned arm, or show what it would do; an empty shard is nothing to do."""
-    try:
-        arm = prepare(plan.settings, plan.config, plan.sweep)
-    except EmptyShardError as nothing:
-        line = str(nothing)
-        return Outcome("nothing to do", name=line, show=lambda: say(console(), line))
-    return run_prepared(arm)
+    """Evaluate the planned arm, or show what it would do."""
+    return run_prepared(prepare(plan.settings, plan.config, plan.sweep))
 
 
 def run_prepared(arm: Arm) -> Outcome:
@@ -91,7 +86,7 @@ def run_prepared(arm: Arm) -> Outcome:
         say(console(), line)
     if arm.settings.dry_run:
         dry_run(arm, console())
-        return Outcome("dry run", name=arm.name)
+        return Outcome("dry run", name=arm.run.name)
     done = evaluate(arm)
     _check_reading(arm, done)
     report = arm.settings.report

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.errors import UserError
+from harness.errors import NothingToDoError, UserError
 from harness.folders import RunFolder
 from harness.outcomes import Command, Outcome, Plan
 from harness.settings import parse
@@ -20,10 +20,6 @@ from memtoc.rates import Metrics
 from memtoc.scored import ScoredRow, score_episodes
 from memtoc.scoring import ScoringRules
 from memtoc.tables import show_rates
-
-
-class ScoredAlreadyError(UserError):
-    """The arm's own rows are what the scorer would give again."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,7 @@ def plan_rescore(config: dict[str, Any]) -> Plan[RescoreSettings]:
 
 def run_rescore(plan: Plan[RescoreSettings]) -> Outcome:
     """Score the arm again, and show its rates by today's scorer."""
-    try:
-        found = rescore(Path(plan.settings.arm), plan.settings.scoring)
-    except ScoredAlreadyError as nothing:
-        line = str(nothing)
-        return Outcome("nothing to do", name=line, show=lambda: say(console(), line))
+    found = rescore(Path(plan.settings.arm), plan.settings.scoring)
 
     def show() -> None:
         screen = console()
@@ -76,13 +68,13 @@ def rescore(path: Path, rules: ScoringRules = scoring.DEFAULT_RULES) -> Rescored
     """Score the arm in a folder again.
 
     Raises UserError where the folder is no finished arm, or its benchmark or memory is not what it
-    was, and ScoredAlreadyError where it was scored by this version and these rules.
+    was, and NothingToDoError where it was scored by this version and these rules.
     """
     from memtoc.metrics import measure
 
     arm, version = FinishedArm.load(path), scoring.scorer_name(rules)
     if arm.metrics.scorer == version:
-        raise ScoredAlreadyError(
+        raise NothingToDoError(
             f"{path} was scored by this version ({version}) already: nothing to do"
         )
     rows = score_again(arm, rules)

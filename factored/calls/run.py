@@ -9,7 +9,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.table import Table
 
-from factored.arm import PRODUCT, chosen_tasks, data_digest, player, role_digests
+from factored.arm import PRODUCT, chosen_tasks, data_digest, role_digests
 from factored.call_checks import CallChecker, Punt
 from factored.calls.data_set import RecordedCall, needing_write, recorded_calls, stratified
 from factored.calls.results import (
@@ -40,11 +40,10 @@ from harness.completions import Request
 from harness.errors import UserError
 from harness.fingerprint import cosmetic_keys
 from harness.folders import RunFolder
-from harness.generation import Backend, PassCounts
+from harness.generation import Backend, PassCounts, checkpoint_of
 from harness.generation import loaded as loaded_backend
 from harness.hashing import digest_of
 from harness.manifest import Manifest, check_files, read_manifest
-from harness.models import locate, locate_if_here
 from harness.outcomes import Command, Outcome, Plan
 from harness.passes import Row, check_empties, check_errors, run_pass
 from harness.remarks import remarks
@@ -83,12 +82,14 @@ class CallArm:
     def run(self) -> Run:
         """Return the run: its folder and identity."""
         settings, spec = self.settings, self.settings.tool_agent
-        name = player(spec) if isinstance(spec, ModelToolAgentSpec) else spec.name
+        player = spec.name
+        if isinstance(spec, ModelToolAgentSpec):
+            player = spec.engine.speaker(spec.model)
         backends = {"tool_agent": self.backend} if self.backend else {}
         asked = [[*call.place, call.request, call.dialogue] for call in self.calls]
         return Run(
             kind=KIND,
-            slug=f"{settings.domain.name}-calls-{name}",
+            slug=f"{settings.domain.name}-calls-{player}",
             root=Path(settings.paths.runs),
             config=self.config,
             cosmetic=cosmetic_keys(CallSettings),
@@ -228,9 +229,8 @@ def _backend(settings: CallSettings) -> Backend | None:
     spec = settings.tool_agent
     if not isinstance(spec, ModelToolAgentSpec):
         return None
-    checkpoint, find = None, locate_if_here if settings.dry_run else locate
-    if spec.engine.reads_weights:
-        checkpoint = find(spec.model, Path(settings.paths.cache))
+    cache = Path(settings.paths.cache)
+    checkpoint = checkpoint_of(spec.engine, spec.model, cache, settings.dry_run)
     return loaded_backend(spec.engine, spec.model, checkpoint)
 
 

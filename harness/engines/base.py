@@ -68,6 +68,10 @@ class EngineSpec(ABC):
     scores: ClassVar[bool] = False
     speaks_for_model: ClassVar[bool] = True
 
+    def speaker(self, model: ModelSpec) -> str:
+        """Return whose replies the engine gives, as the folders of its runs are called."""
+        return model.name if self.speaks_for_model else self.name
+
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """Return what of the engine decides the text: kind, precision. Loads nothing."""
