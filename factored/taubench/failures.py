@@ -45,26 +45,24 @@ _WORDS = (
     r"\b(?:error|failure|failed|unreachable)\b",
     r"\bbroken pipe\b|\bremote end closed\b|\bname resolution\b|\bcertificate verify failed\b",
     # Programs.
-    r"\w*(?:connect|connection|network|server|service|http|operational|database|transport|runtime"
+    # No \w* in front: a search tries it at each letter of a long word, and each time to its end.
+    r"(?:connect|connection|network|server|service|http|operational|database|transport|runtime"
     r"|unavailable|protocol|gateway)\w{0,12}(?:error|exception)\b",
     r"\b(?:internal|unexpected|unknown|transient|server|system|tool|backend|fatal)[ _-](?:\w+ )?"
     r"(?:error|failure|fault|exception)\b",
     r"\b(?:tool|function|request|api|call|execution|operation)\b(?: \w+){0,2} (?:failed|crashed)\b",
-    r"\Atraceback\b",
     r"\b(?:try|retry)\b.{0,24}\b(?:later|again)\b",
 )
 _FAILURE = re.compile("|".join(f"(?:{words})" for words in _WORDS), re.IGNORECASE)
 
 
+_TRACEBACK = re.compile(r"\s*traceback\b", re.IGNORECASE)
+
+
 def is_failure(text: str) -> bool:
     """Return whether a recorded answer is the failure of a server or of the way to it."""
-    begun = text.lstrip().lower()
-    if begun.startswith(("<!doctype html", "<html")):
-        return True
-    found = _FAILURE.search(text[:MAX_LENGTH])
-    if found is None:
-        return False
-    if begun.startswith("traceback"):
+    if text.lstrip().lower().startswith(("<!doctype html", "<html")) or _TRACEBACK.match(text):
         return True
     # A record's own text ("note": "the server was down") stands far inside of it.
-    return len(text) <= MAX_LENGTH and found.start() <= MARGIN
+    found = _FAILURE.search(text) if len(text) <= MAX_LENGTH else None
+    return found is not None and found.start() <= MARGIN

@@ -157,6 +157,8 @@ def test_each_signal_has_its_exit_code_and_the_same_command_goes_on(
             os.kill(os.getpid(), number)
         return reply(self, request)
 
+    # A shell's background job, as a suite may be, ignores SIGINT, and so does what it starts.
+    signal.signal(number, signal.SIG_DFL)
     reply = MockEngine._reply
     monkeypatch.setattr(MockEngine, "_reply", ended_by_signal)
     ended = entry(*QUIET)
