@@ -34,7 +34,8 @@ SWEEP = (
 )  # fmt: skip
 # Modules that only compute, and are slow to trace.
 PURE = (
-    "settings", "metrics", "requests", "compose", "episode", "call_checks", "fingerprint", "hashing",
+    "settings", "metrics", "requests", "compose",
+    "episode", "call_checks", "fingerprint", "hashing",
 )  # fmt: skip
 # The modules that touch files, and those that run the episodes.
 TRACED = frozenset(

@@ -1,6 +1,7 @@
 """A server that dies while it is being asked, and comes back or does not."""
 
 from collections.abc import Callable
+from threading import Event
 
 import pytest
 from support.asking import MODEL, ask, spec
@@ -99,9 +100,16 @@ def test_a_gateway_that_stands_in_for_a_lost_server_is_waited_for_as_long(monkey
 def test_a_gateway_that_answers_others_is_not_waited_for(monkeypatch):
     found: dict[int, Completion] = {}
     clock = Clock(monkeypatch, lambda _: None)
+    others_answered = Event()
 
     def answer(asked: Asked) -> Answer:
-        return error(503, "not for you") if asked.prompt == "11" else said(asked.prompt)
+        if asked.prompt != "11":
+            if asked.prompt == "20":  # the other of two slots has had the answers to 12 and on
+                others_answered.set()
+            return said(asked.prompt)
+        if clock.pauses:
+            assert others_answered.wait(30)
+        return error(503, "not for you")
 
     with chat_serving(answer) as server:
         collect(server.url, found, concurrency=2, retries=1, rows=40)
